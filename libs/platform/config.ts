@@ -7,13 +7,12 @@ import { z } from 'zod';
 /** Every setting: its variable is TASKBRIDGE_ and the key in capitals; in the file it is the key itself. Each default carries its reason in `describe`. */
 const port = z.coerce.number().int().min(0).max(65_535);
 const milliseconds = z.coerce.number().int().positive();
-const flag = z.union([z.boolean(), z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1')]);
 const list = z.union([
   z.array(z.string()),
-  z.string().transform((v) =>
-    v
+  z.string().transform((text) =>
+    text
       .split(',')
-      .map((s) => s.trim())
+      .map((item) => item.trim())
       .filter(Boolean),
   ),
 ]);
