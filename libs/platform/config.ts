@@ -125,6 +125,11 @@ export const configSchema = z.strictObject({
     .default(2_500)
     .describe('An OpenCode server bigger than this is replaced before its next task.'),
   agent_start_ms: milliseconds.default(60_000).describe('How long an OpenCode server may take to start.'),
+  url: z
+    .url()
+    .optional()
+    .describe('Address of the MCP endpoint that the command line talks to. Absent: the gateway of this configuration.'),
+  token: z.string().min(1).optional().describe("Bearer token of the command line. Absent: the operator's, from the data folder. A secret."),
   log_format: z.enum(['text', 'json']).default('text').describe('One readable line per event, or JSON. LOG_FORMAT is accepted too.'),
   log_level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least level that is logged.'),
 });

@@ -26,7 +26,7 @@ function readable(line: string): string {
 
 /** A logger for a service. Secrets known to the configuration and known token shapes never reach the output. */
 export function createLog(service: string, config: Pick<Config, 'log_format' | 'log_level'> & Partial<Config>): Log {
-  const secrets = [config.model_api_key].filter((s): s is string => Boolean(s));
+  const secrets = [config.model_api_key, config.token].filter((s): s is string => Boolean(s));
   const write = (line: string) => {
     const safe = redact(line, secrets);
     process.stdout.write(config.log_format === 'json' ? safe : readable(safe));

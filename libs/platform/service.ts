@@ -3,6 +3,8 @@ import { type Config, ConfigError, loadConfig } from './config.ts';
 import { createLog, type Log } from './log.ts';
 
 export interface Running {
+  /** Where it listens, for those that do: `http://host:port`. */
+  url?: string;
   /** Ends cleanly. Given `stopMs` at most; then the process exits all the same. */
   stop(): Promise<void>;
 }
@@ -14,6 +16,7 @@ export const exitConfig = 78;
 export interface ReadyMessage {
   type: 'ready';
   service: string;
+  url?: string;
 }
 
 /**
@@ -60,6 +63,6 @@ export async function runService(
   if (process.send) process.on('disconnect', () => void stop('supervisor gone'));
 
   running = await start(config, log);
-  log.info('ready');
-  process.send?.({ type: 'ready', service: name } satisfies ReadyMessage);
+  log.info(running.url ? { url: running.url } : {}, 'ready');
+  process.send?.({ type: 'ready', service: name, ...(running.url ? { url: running.url } : {}) } satisfies ReadyMessage);
 }
