@@ -17,6 +17,10 @@ export function paths(config: Pick<Config, 'data_dir'>) {
     slots: at('worker', 'slots'),
     spool: at('worker', 'spool'),
     demo: at('demo'),
+    /** Where a running stack listens. */
+    addresses: at('stack.json'),
+    /** Output of the services when the terminal shows something else. */
+    serviceLog: at('services.log'),
   };
 }
 
