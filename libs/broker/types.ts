@@ -43,7 +43,8 @@ export interface Broker {
   acknowledge(attemptId: string): Promise<void>;
   /** Lines of a living attempt's log with `n` above `after`. */
   readLog(attemptId: string, after: number, limit: number): Promise<LogLine[]>;
-  /** Calls back on new lines of any attempt's log, for live views. */
+  /** Calls back when an attempt's log has new lines (read them with readLog); some may be missed while Redis is away. @returns an end to it */
+  watchLog(attemptId: string, onLines: () => void): () => void;
   close(): Promise<void>;
 }
 
@@ -52,11 +53,11 @@ export interface BrokerEvents {
   onFact(fact: Fact): Promise<void> | void;
   /** A report waits for the record (or an ended job, or a re-sent spool): look with waitingReports. */
   onReport(attemptId: string): Promise<void> | void;
-  /** BullMQ found the attempt's job stalled and failed it. */
+  /** BullMQ found the attempt's job stalled: nobody renewed its lock. It is never run again. May come twice, and after the attempt's report. */
   onStalled(attemptId: string): Promise<void> | void;
 }
 
-/** The reaper's ear: queue events from where it left off. Catches up from `cursor` after being away. */
+/** The reaper's ear: queue events from where it left off. */
 export interface Listening {
   close(): Promise<void>;
 }
