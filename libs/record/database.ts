@@ -1,0 +1,49 @@
+/** Opens the database and brings its schema up to date. */
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+
+export type Database = Sqlite.Database;
+
+const migrationsDir = new URL('./migrations/', import.meta.url);
+
+/** How long a writer waits for another one, in milliseconds. Transactions here are short; a wait this long means a stuck process. */
+const busyMs = 10_000;
+
+export const databaseFile = (dir: string): string => join(dir, 'taskbridge.db');
+
+/**
+ * Opens (or makes) the database in `dir`.
+ * @throws Error when the database was made by a newer version
+ */
+export function openDatabase(dir: string): Database {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const db = new Sqlite(databaseFile(dir), { timeout: busyMs });
+  db.pragma('journal_mode = WAL');
+  // An acknowledged submit survives power loss.
+  db.pragma('synchronous = FULL');
+  db.pragma('foreign_keys = ON');
+  migrate(db);
+  return db;
+}
+
+/** Applies the migrations not yet applied, each in a transaction of its own. The number applied is the database's user_version. */
+function migrate(db: Database): void {
+  const files = readdirSync(migrationsDir)
+    .filter((name) => /^\d{4}-.*\.sql$/.test(name))
+    .sort();
+  const version = () => Number(db.pragma('user_version', { simple: true }));
+  if (version() > files.length) {
+    throw new Error(
+      `The record is of schema ${version()}, and this TaskBridge knows ${files.length}. Run the newer TaskBridge, or restore a backup made before it.`,
+    );
+  }
+  for (const [index, name] of files.entries()) {
+    db.transaction(() => {
+      // Read again inside the transaction: several services may start at once.
+      if (version() > index) return;
+      db.exec(readFileSync(new URL(name, migrationsDir), 'utf8'));
+      db.pragma(`user_version = ${index + 1}`);
+    }).immediate();
+  }
+}
