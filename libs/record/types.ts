@@ -163,8 +163,16 @@ export interface Settle {
 export interface Artifacts {
   /** @throws ApiError not_found, also when the task is another client's */
   list(by: Principal, taskId: string): (ArtifactRef & { attemptId: string })[];
-  /** The whole content, decompressed, of the newest attempt that has an artifact of this name. Undefined when none has. */
-  read(by: Principal, taskId: string, name: string): { ref: ArtifactRef & { attemptId: string }; content: Buffer } | undefined;
+  /**
+   * The whole content, decompressed, of the artifact of this name: of the newest attempt that has one, or of the attempt asked for.
+   * Undefined when there is none.
+   */
+  read(
+    by: Principal,
+    taskId: string,
+    name: string,
+    attemptId?: string,
+  ): { ref: ArtifactRef & { attemptId: string }; content: Buffer } | undefined;
 }
 
 export interface Cursors {
