@@ -115,7 +115,7 @@ export function createGit(dir: string): Git {
     const stderr = Buffer.from(result.stderr).toString();
     if (/No space left on device/.test(stderr)) return new AttemptFailure('disk_full', redact(stderr.trim().slice(-500)));
     return new GitError(
-      args.find((arg) => !arg.startsWith('-')) ?? '',
+      commandOf(args),
       result.exitCode,
       stderr,
       result.stdout instanceof Uint8Array ? Buffer.from(result.stdout).toString() : '',
