@@ -17,6 +17,8 @@ export function paths(config: Pick<Config, 'data_dir'>) {
     slots: at('worker', 'slots'),
     spool: at('worker', 'spool'),
     demo: at('demo'),
+    /** Held by the one stack that runs on this folder. */
+    instanceLock: at('instance.lock'),
     /** Where a running stack listens. */
     addresses: at('stack.json'),
     /** Output of the services when the terminal shows something else. */

@@ -47,8 +47,10 @@ export class ChildFailed extends Error {
 export interface Child {
   readonly name: string;
   readonly pid: number | undefined;
+  /** Where it said it serves, the last time it said so. */
+  readonly url: string | undefined;
   /** Starts it, and starts it again whenever it dies. Resolves when it serves for the first time. @throws ChildFailed */
-  start(): Promise<ReadyMessage>;
+  start(): Promise<void>;
   /** Asks it to stop and waits; kills it when it takes longer than it may. */
   stop(): Promise<void>;
   /** Ends it and its process group at once. */
@@ -64,7 +66,8 @@ export function createChild(spec: ChildSpec, host: ChildHost): Child {
   let endings = 0;
   let delay = host.pace.first;
 
-  const first = Promise.withResolvers<ReadyMessage>();
+  let url: string | undefined;
+  const first = Promise.withResolvers<void>();
   // Whoever called start hears of it; without a start nobody needs to.
   first.promise.catch(() => undefined);
 
@@ -91,7 +94,8 @@ export function createChild(spec: ChildSpec, host: ChildHost): Child {
       if (message.type !== 'ready') return;
       if (served) host.notice('info', `${spec.name} serves again`, { pid: child.pid });
       served = true;
-      first.resolve(message);
+      url = message.url;
+      first.resolve();
     });
     exited = new Promise((resolve) => {
       const ended = (how: string, code: number | null) => {
@@ -125,6 +129,9 @@ export function createChild(spec: ChildSpec, host: ChildHost): Child {
     name: spec.name,
     get pid() {
       return running?.pid;
+    },
+    get url() {
+      return url;
     },
     start: () => {
       launch();

@@ -15,7 +15,7 @@ test('a taken port is one sentence that names the setting', async () => {
   );
   server.close();
   await once(server, 'close');
-  await claimPorts(config({ TASKBRIDGE_BOARD_PORT: String(port) }));
+  expect(await claimPorts(config({ TASKBRIDGE_BOARD_PORT: String(port) }))).toMatchObject({ board: port });
 });
 
 test('an address that is not of this machine names the host setting', async () => {
@@ -24,6 +24,8 @@ test('an address that is not of this machine names the host setting', async () =
   );
 });
 
-test('port 0 asks for nothing', async () => {
-  await claimPorts(config({}));
+test('port 0 becomes a free one', async () => {
+  const ports = await claimPorts(config({}));
+  expect(ports.gateway).toBeGreaterThan(0);
+  expect(ports.board).toBeGreaterThan(0);
 });

@@ -1,21 +1,19 @@
-/** Asks for the ports of the stack before anything is started, so that a taken one is one clear sentence. */
+/** Settles the ports of the stack before anything is started: a taken one is one clear sentence, and a restarted service keeps its own. */
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { type Config, ConfigError, variableOf } from '@taskbridge/platform';
 
-/** @throws ConfigError naming the setting of the first port that can't be used */
-export async function claimPorts(config: Config): Promise<void> {
-  await claim('gateway', config.gateway_host, config.gateway_port, 'gateway_port', 'gateway_host');
-  await claim('board', config.board_host, config.board_port, 'board_port', 'board_host');
+/** The ports of the gateway and the board; where 0 was asked for, a free one. @throws ConfigError naming the setting that can't be used */
+export async function claimPorts(config: Config): Promise<{ gateway: number; board: number }> {
+  return {
+    gateway: await claim('gateway', config.gateway_host, config.gateway_port, 'gateway_port', 'gateway_host'),
+    board: await claim('board', config.board_host, config.board_port, 'board_port', 'board_host'),
+  };
 }
 
-async function claim(service: string, host: string, port: number, portKey: keyof Config, hostKey: keyof Config): Promise<void> {
-  // Port 0 asks for any free one.
-  if (port === 0) return;
-  const server = createServer();
-  server.listen({ host, port, exclusive: true });
+async function claim(service: string, host: string, port: number, portKey: keyof Config, hostKey: keyof Config): Promise<number> {
   try {
-    await once(server, 'listening');
+    return await freePort(host, port);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
@@ -24,6 +22,15 @@ async function claim(service: string, host: string, port: number, portKey: keyof
       throw new ConfigError(`Port ${port} of the ${service} may not be used by this user. Set ${variableOf(portKey)} to one above 1023.`);
     throw new ConfigError(`The ${service} can't listen on ${host}: ${message}. Set ${variableOf(hostKey)}.`);
   }
+}
+
+/** The port when it can be listened on; any free one for 0. Rejects with the system's error. */
+export async function freePort(host: string, port = 0): Promise<number> {
+  const server = createServer();
+  server.listen({ host, port, exclusive: true });
+  await once(server, 'listening');
+  const free = (server.address() as AddressInfo).port;
   server.close();
   await once(server, 'close');
+  return free;
 }
