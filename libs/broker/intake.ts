@@ -89,7 +89,8 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
       name: workerId,
       autorun: false,
       lockDuration: leaseMs,
-      stalledInterval: leaseMs,
+      // A dead worker's job is found within its lease and two looks.
+      stalledInterval: leaseMs / 3,
       maxStalledCount: 0,
       skipVersionCheck: true,
     });
@@ -118,10 +119,9 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
     async close() {
       stop();
       // A connection closed while it is being made complains where nobody listens any more.
-      if (line.ready) await settledWithin(Promise.all(workers.map((worker) => worker.waitUntilReady())), 500);
+      if (line.ready) await settledWithin(Promise.all([...loops, ...workers.map((worker) => worker.waitUntilReady())]), 1_000);
       await settledWithin(Promise.all(workers.map((worker) => worker.close(true))), 500);
       client.disconnect();
-      await settledWithin(Promise.all(loops), 500);
     },
   };
 }

@@ -34,13 +34,14 @@ export async function listen(
   const inTurn = (what: () => Promise<void> | void, queue?: string, id?: string) => {
     pending += 1;
     chain = chain.then(async () => {
+      pending -= 1;
+      if (closed) return;
       try {
-        if (!closed) await what();
+        await what();
       } catch (err) {
         log.error({ err }, 'an event could not be handled');
       }
-      pending -= 1;
-      if (closed || queue === undefined || id === undefined) return;
+      if (queue === undefined || id === undefined) return;
       positions[queue] = id;
       // A run of events is remembered once: after a crash between, they are told again.
       if (pending === 0) remember();

@@ -54,7 +54,6 @@ export async function startRedisServer(options: { dir: string; log?: Log }): Pro
   );
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((done) => {
     child.once('exit', (code, signal) => done({ code, signal }));
-    child.once('error', () => done({ code: null, signal: null }));
   });
   await serving(child, exited, options.log);
   return {
@@ -124,7 +123,7 @@ async function serving(child: ChildProcess, exited: Promise<unknown>, log: Log |
     });
   }
   const failed = new Promise<never>((_, reject) => {
-    child.once('error', (error: NodeJS.ErrnoException) =>
+    child.on('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'ENOENT' ? new RedisMissing('redis-server is not installed', { cause: error }) : error),
     );
   });
