@@ -90,11 +90,14 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
       autorun: false,
       lockDuration: leaseMs,
       // A dead worker's job is found within its lease and two looks.
-      stalledInterval: leaseMs / 3,
+      stalledInterval: Math.ceil(leaseMs / 3),
       maxStalledCount: 0,
       skipVersionCheck: true,
     });
-    worker.on('error', (err) => log.debug({ err, queue: name }, 'queue'));
+    worker.on('error', (err) => {
+      // Redis said no; everything else is the outage that the line tells of.
+      if (err.name === 'ReplyError') log.warn({ err, queue: name }, 'Redis refused a command of the queue');
+    });
     return worker;
   });
   const loops = workers.map(async (worker) => {
