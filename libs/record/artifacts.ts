@@ -23,8 +23,8 @@ export interface ArtifactStore {
   attach(attemptId: string, artifact: ArtifactContent, sha256: string): void;
   ofAttempt(attemptId: string): ArtifactRef[];
   ofTask(taskId: string): (ArtifactRef & { attemptId: string })[];
-  /** Of the newest attempt that has one of this name. */
-  newest(taskId: string, name: string): { ref: ArtifactRef & { attemptId: string }; content: Buffer } | undefined;
+  /** Of the newest attempt that has one of this name, or of the attempt asked for. */
+  newest(taskId: string, name: string, attemptId?: string): { ref: ArtifactRef & { attemptId: string }; content: Buffer } | undefined;
 }
 
 const toRef = (row: Row): ArtifactRef & { attemptId: string } => ({
@@ -43,7 +43,9 @@ export function createArtifactStore(db: Database, dir: string): ArtifactStore {
   const ofAttempt = db.prepare<[string], Row>(`${select} WHERE aa.attempt_id = ? ORDER BY aa.name`);
   const joined = `${select} JOIN attempts a ON a.id = aa.attempt_id WHERE a.task_id = ?`;
   const ofTask = db.prepare<[string], Row>(`${joined} ORDER BY a.number, aa.name`);
-  const newest = db.prepare<[string, string], Row>(`${joined} AND aa.name = ? ORDER BY a.number DESC LIMIT 1`);
+  const newest = db.prepare<[string, string, string | null], Row>(
+    `${joined} AND aa.name = ? AND a.id = coalesce(?, a.id) ORDER BY a.number DESC LIMIT 1`,
+  );
 
   const fileOf = (sha256: string): string => join(dir, sha256.slice(0, 2), `${sha256.slice(2)}.gz`);
 
@@ -75,8 +77,8 @@ export function createArtifactStore(db: Database, dir: string): ArtifactStore {
         return ref;
       }),
     ofTask: (taskId) => ofTask.all(taskId).map(toRef),
-    newest: (taskId, name) => {
-      const row = newest.get(taskId, name);
+    newest: (taskId, name, attemptId) => {
+      const row = newest.get(taskId, name, attemptId ?? null);
       return row && { ref: toRef(row), content: gunzipSync(readFileSync(fileOf(row.sha256))) };
     },
   };

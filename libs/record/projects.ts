@@ -67,7 +67,7 @@ export function createProjects(db: Database, events: EventLog): Projects {
           host: input.host ?? null,
           base_branch: input.baseBranch,
           setup: input.setup ?? null,
-          checks: JSON.stringify(input.checks),
+          checks: JSON.stringify(input.checks ?? []),
           created_at: at,
         });
         events.append({ type: 'project.added', taskId: null, by: 'human', actor, data: { project: input.name } }, at);

@@ -53,9 +53,9 @@ export function openRecord(options: { dataDir: string }): TaskRecord {
         reads.row(by, taskId);
         return artifacts.ofTask(taskId);
       },
-      read: (by, taskId, name) => {
+      read: (by, taskId, name, attemptId) => {
         reads.row(by, taskId);
-        return artifacts.newest(taskId, name);
+        return artifacts.newest(taskId, name, attemptId);
       },
     },
     cursors: createCursors(db),

@@ -1,0 +1,5 @@
+/** The gateway's process. */
+import { runService } from '@taskbridge/platform';
+import { startGateway } from './gateway.ts';
+
+await runService('gateway', startGateway);
