@@ -97,7 +97,15 @@ export async function connectGateway(endpoint: Endpoint): Promise<Gateway> {
     task: async (id) => (await call<{ task: TaskDetail }>('get_task', { id })).task,
     tasks: (filter) => call('list_tasks', filter),
     log: async (id, after) => (await call<{ lines: LogLine[] }>('get_logs', { id, after })).lines,
-    diff: async (id) => (await call<{ diff: string }>('get_diff', { id })).diff,
+    diff: async (id) => {
+      let diff = '';
+      for (let offset: number | null = 0; offset !== null; ) {
+        const page: { diff: string; next_offset: number | null } = await call('get_diff', { id, offset });
+        diff += page.diff;
+        offset = page.next_offset;
+      }
+      return diff;
+    },
     cancel: async (ids, reason) => (await call<{ tasks: TaskSummary[] }>('cancel_tasks', { ids, reason })).tasks,
     projects: async () => (await call<{ projects: Project[] }>('list_projects', {})).projects,
     [Symbol.asyncDispose]: () => client.close(),

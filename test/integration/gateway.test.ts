@@ -143,7 +143,7 @@ describe.each(generations)('a client of %s', (generation) => {
         },
         'not_found',
         'project',
-        /list/,
+        /sample/,
       ],
       ['submit_batch', { tasks: Array.from({ length: 21 }, () => ({ project: projectName, goal })) }, 'invalid_input', 'tasks', /20/],
       ['wait_tasks', { ids: [] }, 'invalid_input', 'ids', /1/],

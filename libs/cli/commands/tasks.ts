@@ -30,7 +30,7 @@ export function addTaskCommands(program: Command): void {
     .action((options: ListOptions) =>
       withGateway(async (gateway) => {
         const { json, state, ...filter } = options;
-        const page = await gateway.tasks({ ...filter, ...(state && { states: state }) });
+        const page = await gateway.tasks({ ...filter, ...(state && { state }) });
         if (json) return printJson(page);
         if (page.tasks.length === 0) return print('No tasks.');
         const rows = page.tasks.map((task) => [task.id, task.state, task.project, ago(task.submittedAt), task.title]);
