@@ -1,6 +1,6 @@
 /** The gateway as the command line sees it: an MCP client like any other, with the tools as typed functions. */
 import { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { LogLine, Project, SubmitInput, TaskDetail, TaskSummary } from '@taskbridge/contract';
+import type { FileChange, LogLine, Project, SubmitInput, TaskDetail, TaskSummary } from '@taskbridge/contract';
 import { type Config, paths, version } from '@taskbridge/platform';
 import { CliError } from './errors.ts';
 import { readOperatorToken } from './operator-token.ts';
@@ -62,6 +62,20 @@ function causes(error: unknown): unknown[] {
   return chain;
 }
 
+export interface DiffStat {
+  files: FileChange[];
+  files_total: number;
+  additions: number;
+  deletions: number;
+}
+
+interface DiffPage {
+  diff: string;
+  next_offset: number | null;
+  truncated_note?: string;
+  whole?: string;
+}
+
 export interface Gateway extends AsyncDisposable {
   submit(input: SubmitInput): Promise<{ task: TaskSummary; created: boolean }>;
   /** Waits on the gateway's side; returns also when the time is over, with the tasks as they are. */
@@ -69,7 +83,9 @@ export interface Gateway extends AsyncDisposable {
   task(id: string): Promise<TaskDetail>;
   tasks(filter: Record<string, unknown>): Promise<{ tasks: TaskSummary[]; next: string | null }>;
   log(id: string, after: number): Promise<LogLine[]>;
-  diff(id: string): Promise<string>;
+  /** The whole diff that was kept. `cut` says so when that is not all of it, and how to see the rest. */
+  diff(id: string): Promise<{ diff: string; cut: string | null }>;
+  diffStat(id: string): Promise<DiffStat>;
   cancel(ids: string[], reason: string): Promise<TaskSummary[]>;
   projects(): Promise<Project[]>;
 }
@@ -99,13 +115,15 @@ export async function connectGateway(endpoint: Endpoint): Promise<Gateway> {
     log: async (id, after) => (await call<{ lines: LogLine[] }>('get_logs', { id, after })).lines,
     diff: async (id) => {
       let diff = '';
-      for (let offset: number | null = 0; offset !== null; ) {
-        const page: { diff: string; next_offset: number | null } = await call('get_diff', { id, offset });
+      for (let offset: number | null = 0; ; ) {
+        const page: DiffPage = await call('get_diff', { id, offset });
         diff += page.diff;
         offset = page.next_offset;
+        if (offset === null)
+          return { diff, cut: page.truncated_note ? `${page.truncated_note} (${page.whole ?? 'see the task branch'})` : null };
       }
-      return diff;
     },
+    diffStat: (id) => call('get_diff', { id, stat: true }),
     cancel: async (ids, reason) => (await call<{ tasks: TaskSummary[] }>('cancel_tasks', { ids, reason })).tasks,
     projects: async () => (await call<{ projects: Project[] }>('list_projects', {})).projects,
     [Symbol.asyncDispose]: () => client.close(),

@@ -13,18 +13,17 @@ export function addDiffCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action((id: string, options: { stat?: boolean; json?: boolean }) =>
       withGateway(async (gateway) => {
-        if (!options.stat) {
-          const diff = await gateway.diff(id);
-          if (options.json) printJson({ id, diff });
-          // Colours only for a person: piped, it stays a patch that git can apply.
-          else process.stdout.write(colors.isColorSupported && process.stdout.isTTY ? colorDiff(diff) : diff);
-          return;
+        if (options.stat) {
+          const stat = await gateway.diffStat(id);
+          if (options.json) return printJson(stat);
+          for (const file of stat.files) print(`${file.path} | ${file.binary ? 'binary' : `+${file.additions} -${file.deletions}`}`);
+          return print(`${stat.files_total} files changed, +${stat.additions} -${stat.deletions}`);
         }
-        const report = (await gateway.task(id)).latestAttempt?.report;
-        const files = report?.files ?? [];
-        if (options.json) return printJson({ id, files, filesTotal: report?.filesTotal ?? 0 });
-        for (const file of files) print(`${file.path} | ${file.binary ? 'binary' : `+${file.additions} -${file.deletions}`}`);
-        print(`${report?.filesTotal ?? 0} files changed`);
+        const { diff, cut } = await gateway.diff(id);
+        if (options.json) return printJson({ id, diff, cut });
+        // Colours only for a person: piped, it stays a patch that git can apply.
+        process.stdout.write(process.stdout.isTTY && colors.isColorSupported ? colorDiff(diff) : diff);
+        if (cut) process.stderr.write(`${cut}\n`);
       }),
     );
 }

@@ -29,8 +29,8 @@ export function addTaskCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action((options: ListOptions) =>
       withGateway(async (gateway) => {
-        const { json, state, ...filter } = options;
-        const page = await gateway.tasks({ ...filter, ...(state && { state }) });
+        const { json, ...filter } = options;
+        const page = await gateway.tasks(filter);
         if (json) return printJson(page);
         if (page.tasks.length === 0) return print('No tasks.');
         const rows = page.tasks.map((task) => [task.id, task.state, task.project, ago(task.submittedAt), task.title]);

@@ -40,7 +40,7 @@ export async function runDemo(stack: Stack, config: Config, signal: AbortSignal)
   if (signal.aborted) return false;
 
   print(`\n${describeTask(detail)}`);
-  if (detail.state === 'done') print(`\n${colors.bold('Diff')}\n${colorDiff(await gateway.diff(summary.id))}`);
+  if (detail.state === 'done') print(`\n${colors.bold('Diff')}\n${colorDiff((await gateway.diff(summary.id)).diff)}`);
   print(`From submit to ${detail.state} in ${duration(Date.now() - submitted)}.\n`);
   print(nextSteps(repository, detail.branch, stack));
   return detail.state === 'done';
