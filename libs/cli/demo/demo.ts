@@ -17,7 +17,10 @@ const project = 'demo';
 const task = {
   project,
   title: 'Greet in Spanish',
-  goal: 'Add a function greetSpanish(name) to greet.mjs that returns "¡Hola, NAME!", and a check of it to test.mjs. Practice task: greet in Spanish.',
+  goal:
+    'Add a function greetSpanish(name) in a file of its own, greet-spanish.mjs, that returns "¡Hola, NAME!", and a check of it to test.mjs. ' +
+    // The script knows its task by these words.
+    'Practice task: greet in Spanish.',
   acceptance: ['node test.mjs exits with 0.'],
   scope: ['*.mjs'],
 };

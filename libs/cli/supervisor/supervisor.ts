@@ -9,7 +9,7 @@ import { bubblewrapPackage, ensureSystemPackage, gitPackage, redisPackage } from
 import { removeAddresses, writeAddresses } from './address-file.ts';
 import { type Child, type ChildHost, createChild } from './child.ts';
 import { endLeftovers, stackMark } from './leftovers.ts';
-import { claimPorts } from './ports.ts';
+import { claimPorts, freePort } from './ports.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -107,7 +107,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       try {
         const { token, ports } = await prepare();
         const redis = config.redis_url ? undefined : child(redisName, 'libs/cli/supervisor/redis-keeper.ts', environment());
-        const model = options.practiceModel ? child('model', 'test/model-server/main.ts', environment()) : undefined;
+        const model = options.practiceModel ? await practiceModel() : undefined;
         await startGroup(redis, model);
         // Its socket stands elsewhere when the path of the data folder is too long for one.
         const shared = environment(redis ? { TASKBRIDGE_REDIS_URL: redis.url } : {});
@@ -141,4 +141,6 @@ const practiceSettings = (url: string): NodeJS.ProcessEnv => ({
   TASKBRIDGE_MODEL: 'practice/scripted',
   TASKBRIDGE_MODEL_BASE_URL: url,
   TASKBRIDGE_MODEL_API_KEY: 'practice',
+  TASKBRIDGE_MODEL_INPUT_PRICE: '0',
+  TASKBRIDGE_MODEL_OUTPUT_PRICE: '0',
 });
