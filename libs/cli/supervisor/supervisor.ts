@@ -58,8 +58,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return { ...env, TASKBRIDGE_DATA_DIR: config.data_dir, ...extra };
   };
 
-  const child = (name: string, script: string, env: NodeJS.ProcessEnv) =>
-    createChild({ name, script: join(root, script), args: [stackMark(config.data_dir)], env, stopMs: config.drain_ms + stopSlackMs }, host);
+  const child = (name: string, script: string, env: NodeJS.ProcessEnv, args: string[] = []) =>
+    createChild(
+      { name, script: join(root, script), args: [...args, stackMark(config.data_dir)], env, stopMs: config.drain_ms + stopSlackMs },
+      host,
+    );
+
+  const practiceModel = async () => child('model', 'test/model-server/main.ts', environment(), [`--port=${await freePort('127.0.0.1')}`]);
 
   const startGroup = async (...children: (Child | undefined)[]) => {
     if (stopped) throw new CliError('The start was given up.');
