@@ -14,14 +14,24 @@ const statuses: Record<string, FileChange['status']> = {
   T: 'type_changed',
 };
 
-/** The changed files in git's order; the list is bounded, the count is not. */
-export async function changedFiles(git: Git, mirror: string, base: string, head: string): Promise<{ files: FileChange[]; total: number }> {
+export interface Changes {
+  /** In git's order, bounded. */
+  files: FileChange[];
+  total: number;
+  /** All of them, a renamed file with both its names. */
+  paths: string[];
+}
+
+/** What changed between two commits. */
+export async function changedFiles(git: Git, mirror: string, base: string, head: string): Promise<Changes> {
   const raw = await fields(git, mirror, ['--raw', '--abbrev=4'], base, head);
   const status = new Map<string, FileChange['status']>();
+  const paths: string[] = [];
   for (let i = 0; i < raw.length; ) {
     const letter = raw[i]?.split(' ')[4]?.[0] ?? 'M';
     const renamed = letter === 'R' || letter === 'C';
     status.set(raw[renamed ? i + 2 : i + 1] ?? '', statuses[letter] ?? 'modified');
+    paths.push(...raw.slice(i + 1, renamed ? i + 3 : i + 2));
     i += renamed ? 3 : 2;
   }
 
@@ -41,7 +51,7 @@ export async function changedFiles(git: Git, mirror: string, base: string, head:
       binary,
     });
   }
-  return { files: files.slice(0, reportListLimit), total: files.length };
+  return { files: files.slice(0, reportListLimit), total: files.length, paths };
 }
 
 /** The paths between `base` and `head`, all of them, a renamed file with both its names. */

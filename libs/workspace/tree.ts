@@ -73,17 +73,27 @@ export function createTree(
     capture: async ({ title, taskId: id }, maxDiffBytes): Promise<Patch> => {
       const taken = await take(`${title}\n\nTaskBridge-Task: ${id}\n`);
       if (taken.empty) {
-        return { head: base.commit, empty: true, files: [], filesTotal: 0, diff: Buffer.alloc(0), diffBytes: 0, diffTruncated: false };
+        return {
+          head: base.commit,
+          empty: true,
+          files: [],
+          filesTotal: 0,
+          paths: [],
+          diff: Buffer.alloc(0),
+          diffBytes: 0,
+          diffTruncated: false,
+        };
       }
       // On a ref at once: from here on the worktree may go.
       await git.text(['-C', mirror, 'update-ref', `refs/taskbridge/${taskId}/${attempt}/head`, taken.commit]);
-      const { files, total } = await changedFiles(git, mirror, base.commit, taken.commit);
+      const { files, total, paths } = await changedFiles(git, mirror, base.commit, taken.commit);
       const { output, bytes } = await unifiedDiff(git, mirror, base.commit, taken.commit, maxDiffBytes);
       return {
         head: taken.commit,
         empty: false,
         files,
         filesTotal: total,
+        paths,
         diff: output,
         diffBytes: bytes,
         diffTruncated: bytes > maxDiffBytes,

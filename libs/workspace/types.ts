@@ -26,8 +26,11 @@ export interface Patch {
   /** Commit made from the agent's work; equal to the base when nothing changed. */
   head: string;
   empty: boolean;
+  /** Bounded at the contract's reportListLimit. */
   files: FileChange[];
   filesTotal: number;
+  /** Every changed path, a renamed file with both its names: what the scope is held against. */
+  paths: string[];
   /** Unified diff base..head with binary files as placeholders, cut at `maxBytes`. May hold any bytes. */
   diff: Buffer;
   diffBytes: number;
@@ -53,6 +56,8 @@ export interface Tree extends AsyncDisposable {
 export interface Workspace {
   /** Brings the mirror up to date and sets a clean worktree at the base. @throws AttemptFailure project_unavailable, base_not_found, dependency_conflict, worktree_failed, checkout_incomplete, disk_full */
   open(request: TreeRequest): Promise<Tree>;
+  /** Puts on its salvage ref what a killed process left in a worktree at `path`. Nothing happens when nothing was left. */
+  saveLeftover(path: string): Promise<void>;
   /** Where the mirror of a project stands, whether or not it is there yet. */
   mirrorPath(projectId: string): string;
   /** Version of git on this machine. */

@@ -113,7 +113,17 @@ describe('what an agent leaves', () => {
   test('a renamed file is told as renamed, under its new name', async () => {
     await using tree = await workspace.open(request());
     await git(tree.path, 'mv', 'src/add.test.js', 'src/sum.test.js');
-    expect((await capture(tree)).files).toMatchObject([{ path: 'src/sum.test.js', status: 'renamed' }]);
+    const { files, paths } = await capture(tree);
+    expect(files).toMatchObject([{ path: 'src/sum.test.js', status: 'renamed' }]);
+    // The scope is held against both: moving a file away changes the place it was in.
+    expect(paths).toEqual(['src/add.test.js', 'src/sum.test.js']);
+  });
+
+  test('more files than a report lists are still all held against the scope', async () => {
+    await using tree = await workspace.open(request());
+    for (let i = 0; i < 600; i++) await writeFile(join(tree.path, `f${i}.txt`), 'x');
+    const { files, filesTotal, paths } = await capture(tree);
+    expect([files.length, filesTotal, paths.length]).toEqual([500, 600, 600]);
   });
 
   test('a repository made inside becomes plain files, and a false .git file leads nowhere', async () => {

@@ -55,6 +55,7 @@ export function createWorkspace(options: WorkspaceOptions, log: Log): Workspace 
   };
 
   return {
+    saveLeftover,
     mirrorPath: (projectId) => mirrorPath(mirrorsDir, projectId),
     gitVersion: async () => (await git.text(['--version'])).replace(/^git version /, ''),
     open: async (request) => {
