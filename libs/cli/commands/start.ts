@@ -1,10 +1,10 @@
 /** taskbridge start (up) and demo: the whole stack on this machine, until Ctrl-C. */
 import { mkdirSync, openSync } from 'node:fs';
 import { type Config, createLog, type Log, loadConfig, paths } from '@taskbridge/platform';
-import { openRecord } from '@taskbridge/record';
 import type { Command } from 'commander';
 import { runDemo } from '../demo/demo.ts';
 import { CliError, exitCodes } from '../errors.ts';
+import { useRecord } from '../local-record.ts';
 import { print } from '../output.ts';
 import { banner } from '../supervisor/banner.ts';
 import { ChildFailed, usualPace } from '../supervisor/child.ts';
@@ -66,7 +66,7 @@ async function start(options: StartOptions): Promise<void> {
   try {
     if (demo) print(`The output of the services goes to ${paths(config).serviceLog}`);
     const stack = await supervisor.start();
-    announce(stack, config, log, demo);
+    await announce(stack, config, log, demo);
     if (demo) {
       const done = await runDemo(stack, config, given.signal);
       if (options.exit) {
@@ -91,14 +91,12 @@ function openServiceLog(config: Config): number {
 }
 
 /** For a person as text, for a machine as one more line of the log. */
-function announce(stack: Stack, config: Config, log: Log, practiceModel: boolean): void {
+async function announce(stack: Stack, config: Config, log: Log, practiceModel: boolean): Promise<void> {
   if (config.log_format === 'json') {
     log.info({ mcp: stack.mcpUrl, board: stack.boardUrl, tokenFile: paths(config).operatorToken }, 'the stack is up');
     return;
   }
-  const record = openRecord({ dataDir: paths(config).record });
-  const projects = record.projects.list().length;
-  record.close();
+  const projects = await useRecord(config, (record) => record.projects.list().length);
   print(banner(stack, config, { projects, practiceModel }));
 }
 

@@ -1,12 +1,11 @@
 /** The demo: one task on a sample repository, submitted and followed through MCP like by any client, with the practice model. */
 import { join } from 'node:path';
 import { type Config, paths } from '@taskbridge/platform';
-import { openRecord } from '@taskbridge/record';
 import colors from 'picocolors';
 import { describeProject } from '../commands/project.ts';
 import { followTask, spoken } from '../follow.ts';
 import { connectGateway } from '../gateway-client.ts';
-import { localActor } from '../local-record.ts';
+import { localActor, useRecord } from '../local-record.ts';
 import { colorDiff, duration, print } from '../output.ts';
 import type { Stack } from '../supervisor/supervisor.ts';
 import { describeTask } from '../task-view.ts';
@@ -50,15 +49,11 @@ export async function runDemo(stack: Stack, config: Config, signal: AbortSignal)
 }
 
 /** Puts the sample on the allowlist, unless a demo before did. */
-async function allowProject(repository: string, config: Config): Promise<void> {
-  const record = openRecord({ dataDir: paths(config).record });
-  try {
+const allowProject = (repository: string, config: Config) =>
+  useRecord(config, async (record) => {
     if (record.projects.list().some((one) => one.name === project)) return;
     record.projects.add(await describeProject(repository, { name: project, check: [sampleCheck] }, config), localActor);
-  } finally {
-    record.close();
-  }
-}
+  });
 
 const nextSteps = (repository: string, branch: string, stack: Stack): string =>
   [

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, paths } from '@taskbridge/platform';
-import { acquireInstanceLock, openRecord } from '@taskbridge/record';
+import { acquireInstanceLock } from '@taskbridge/record';
 import { CliError } from '../errors.ts';
+import { useRecord } from '../local-record.ts';
 import { ensureOperatorToken } from '../operator-token.ts';
 import { bubblewrapPackage, ensureSystemPackage, gitPackage, redisPackage } from '../system-packages.ts';
 import { removeAddresses, writeAddresses } from './address-file.ts';
@@ -91,12 +92,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     await endLeftovers(config.data_dir, config.drain_ms + stopSlackMs, say);
     const ports = await claimPorts(config);
-    const record = openRecord({ dataDir: paths(config).record });
-    try {
-      return { token: ensureOperatorToken(config, record), ports };
-    } finally {
-      record.close();
-    }
+    return { ports, token: await useRecord(config, (record) => ensureOperatorToken(config, record)) };
   };
 
   const stop = async () => {
