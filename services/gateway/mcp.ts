@@ -11,7 +11,7 @@ import {
 import { ApiError } from '@taskbridge/contract';
 import { type Log, version } from '@taskbridge/platform';
 import type { Principal } from '@taskbridge/record';
-import type { Metrics } from './metrics.ts';
+import type { Metrics, Outcome } from './metrics.ts';
 import { tools } from './tools/index.ts';
 import { refusal, success } from './tools/result.ts';
 import type { Call, Kit } from './tools/tool.ts';
@@ -40,8 +40,14 @@ export function createMcpEndpoint(parts: { kit: Kit; metrics: Metrics; log: Log;
   const underWay = new Set<Promise<unknown>>();
 
   const callTool = async (name: string, input: unknown, call: Call) => {
-    const ended = metrics.tool(name);
+    const measured = metrics.tool(name);
+    const began = performance.now();
     const tool = byName.get(name);
+    const ended = (outcome: Outcome) => {
+      measured(outcome);
+      const level = tool?.listed.annotations?.readOnlyHint ? 'debug' : 'info';
+      log[level]({ tool: tool?.name, client: call.by.clientName, outcome, ms: Math.round(performance.now() - began) }, 'tool call');
+    };
     if (!tool) {
       ended('not_found');
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name}. There are: ${[...byName.keys()].join(', ')}.`);

@@ -1,8 +1,6 @@
 /** Waiting: woken by the record, bounded, and without effect on the tasks. */
 import type { AttemptJob, Report, TaskDetail, TaskSummary } from '@taskbridge/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { watchTasks } from '../../services/gateway/task-watch.ts';
-import { waitTasks } from '../../services/gateway/tools/wait-tasks.ts';
 import {
   answer,
   beginAttempts,
@@ -119,20 +117,34 @@ describe.each(generations)('a client of %s', (generation) => {
   });
 });
 
-test('a client that asks for progress hears how it stands while it waits', async () => {
-  await Promise.all(
-    generations.map(async (generation) => {
-      const client = await gateway.connect(gateway.token(`listener-${generation}`), { generation });
-      const { id } = await submit(client);
-      const heard = await new Promise<{ progress: number; message?: string }>((resolve, reject) => {
-        client
-          .callTool({ name: 'wait_tasks', arguments: { ids: [id], timeout_seconds: 30 } }, { onprogress: resolve })
-          .then(() => reject(new Error('the wait ended before any progress')), reject);
-      });
-      expect(heard.progress).toBeGreaterThan(4);
-      expect(heard.message).toMatch(/^0 of 1 settled\. ./);
-    }),
-  );
+/** The first progress of a wait of half an hour. */
+async function firstProgress(
+  options: Parameters<TestGateway['connect']>[1],
+): Promise<{ progress: number; total?: number; message?: string }> {
+  const client = await gateway.connect(gateway.token('listener'), options);
+  const { id } = await submit(client);
+  const call = { name: 'wait_tasks', arguments: { ids: [id], timeout_seconds: 1_800 } };
+  try {
+    return await new Promise((resolve, reject) => {
+      client.callTool(call, { onprogress: resolve }).then(() => reject(new Error('the wait ended before any progress')), reject);
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+test('a client that asks for progress hears how it stands; only Claude Code may wait longer than four minutes', async () => {
+  const [newer, older, claude, olderClaude] = await Promise.all([
+    firstProgress({ generation: '2026-07-28' }),
+    firstProgress({ generation: '2025-11-25', name: 'claude-code' }),
+    firstProgress({ generation: '2026-07-28', name: 'claude-code' }),
+    // It names itself only as it connects, so its requests are known by their User-Agent.
+    firstProgress({ generation: '2025-11-25', userAgent: 'claude-code/2.1.197 (cli)' }),
+  ]);
+  expect([newer.total, older.total, claude.total, olderClaude.total]).toEqual([240, 240, 1_800, 1_800]);
+  expect(newer.progress).toBeGreaterThan(4);
+  expect(newer.message).toMatch(/^0 of 1 settled\. ./);
+  await waitsOpen(0);
 });
 
 test('a call that the client aborts ends the wait at the gateway (newer protocol)', async () => {
@@ -147,25 +159,6 @@ test('a call that the client aborts ends the wait at the gateway (newer protocol
   await waitsOpen(0);
   expect(await waiting).toBeInstanceOf(Error);
   expect((await answer<{ tasks: TaskSummary[] }>(client, 'list_tasks', { limit: 1 })).tasks).toMatchObject([{ id, state: 'ready' }]);
-});
-
-test('only Claude Code, and only with progress, may wait longer than four minutes', async () => {
-  const client = await gateway.connect(gateway.token('patient'));
-  const { id } = await submit(client);
-  const watch = watchTasks(gateway.record.events);
-  const stop = new AbortController();
-  const kit = { record: gateway.record, watch, stopping: stop.signal, broker: { readLog: async () => [] }, dispatcher: { wake() {} } };
-  const by = { clientId: 'any', clientName: 'any', operator: true };
-  const longest = (name: string) =>
-    new Promise<number>((resolve, reject) => {
-      const progress = (_done: number, total: number) => resolve(total);
-      waitTasks
-        .run({ ids: [id], timeout_seconds: 1_800 }, { by, client: name, toolUseId: undefined, signal: stop.signal, progress }, kit)
-        .catch(reject);
-    });
-  expect(await Promise.all([longest('claude-code'), longest('cursor')])).toEqual([1_800, 240]);
-  stop.abort();
-  watch.close();
 });
 
 test('a hundred waits of fifty clients are each woken by their own task', async () => {

@@ -19,7 +19,11 @@ const host = 'here';
 export interface TestClient {
   callTool(
     params: { name: string; arguments?: Record<string, unknown>; _meta?: Record<string, unknown> },
-    options?: { signal?: AbortSignal; timeout?: number; onprogress?: (progress: { progress: number; message?: string }) => void },
+    options?: {
+      signal?: AbortSignal;
+      timeout?: number;
+      onprogress?: (progress: { progress: number; total?: number; message?: string }) => void;
+    },
   ): Promise<ToolResult>;
   listTools(): Promise<{ tools: ListedTool[] }>;
   getServerVersion(): { name: string } | undefined;
@@ -59,7 +63,10 @@ export interface TestGateway extends AsyncDisposable {
   /** A new token of the client of this name. */
   token(name: string, options?: { operator?: boolean }): string;
   /** A connected client, closed with the gateway. */
-  connect(token: string, options?: { generation?: Generation; name?: string; fetch?: typeof fetch }): Promise<TestClient>;
+  connect(
+    token: string,
+    options?: { generation?: Generation; name?: string; userAgent?: string; fetch?: typeof fetch },
+  ): Promise<TestClient>;
   /** Ends the gateway and starts another on the same record and port. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -87,8 +94,9 @@ export async function openGateway(settings: Record<string, unknown> = {}): Promi
     config,
     record,
     token: (name, options) => record.tokens.create(name, { operator: options?.operator ?? false }, 'test').token,
-    async connect(token, { generation = '2026-07-28', name = 'test', fetch } = {}) {
-      const options = { requestInit: { headers: { Authorization: `Bearer ${token}` } }, ...(fetch ? { fetch } : {}) };
+    async connect(token, { generation = '2026-07-28', name = 'test', userAgent, fetch } = {}) {
+      const headers = { Authorization: `Bearer ${token}`, ...(userAgent ? { 'User-Agent': userAgent } : {}) };
+      const options = { requestInit: { headers }, ...(fetch ? { fetch } : {}) };
       const info = { name, version: '1' };
       let client: TestClient;
       if (generation === '2026-07-28') {
