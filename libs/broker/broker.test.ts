@@ -249,6 +249,31 @@ test('presence: a worker that comes, frees a slot, drains and leaves wakes the r
   await until(async () => (await broker.workers()).length === 0);
 });
 
+test('a draining worker leaves what comes to others', async () => {
+  const options = delivery.newOptions();
+  const broker = await delivery.broker(options);
+  const hold = gate();
+  const begun = Promise.withResolvers<void>();
+  const first = await delivery.worker(
+    options,
+    async () => {
+      begun.resolve();
+      await hold.wait;
+    },
+    { workerId: 'w1' },
+  );
+  await broker.enqueue(anyoneQueue, anAttempt());
+  await begun.promise;
+  const drained = first.drain(60_000);
+  const job = anAttempt();
+  await broker.enqueue(anyoneQueue, job);
+  const taken = Promise.withResolvers<string>();
+  await delivery.worker(options, async (lease) => taken.resolve(lease.job.attemptId), { workerId: 'w2' });
+  expect(await taken.promise).toBe(job.attemptId);
+  hold.open();
+  await drained;
+});
+
 test('a second ear goes on where the first left off: nothing missed, nothing from before', async () => {
   const options = delivery.newOptions();
   const broker = await delivery.broker(options);

@@ -16,9 +16,7 @@ export function connectBroker(options: BrokerOptions, log: Log): Broker {
   const { client, keys } = line;
   const queues = new Map<string, Queue>();
   const workersListeners = new Set<() => void>();
-  const watch = watchWorkers(line, () => {
-    for (const listener of workersListeners) listener();
-  });
+  let watch: ReturnType<typeof watchWorkers> | undefined;
 
   const queueNamed = (name: string): Queue => {
     let queue = queues.get(name);
@@ -46,7 +44,9 @@ export function connectBroker(options: BrokerOptions, log: Log): Broker {
     async enqueue(name, job) {
       const added = await client.sadd(keys.queues, name);
       if (added !== 0) await client.publish(keys.news, newsText('queues', name));
-      await queueNamed(name).add('attempt', job, { jobId: job.attemptId, attempts: 1, removeOnComplete: false, removeOnFail: false });
+      // The record's side forgets ended jobs; one that was left behind goes when its markers do.
+      const kept = { age: markerSeconds };
+      await queueNamed(name).add('attempt', job, { jobId: job.attemptId, attempts: 1, removeOnComplete: kept, removeOnFail: kept });
     },
     async cancel(name, attemptId) {
       // The marker first: whoever begins the job from here on refuses it.
@@ -61,14 +61,19 @@ export function connectBroker(options: BrokerOptions, log: Log): Broker {
       await queueNamed(name).remove(attemptId);
     },
     workers: async () => (await readWorkers(line)).workers,
-    onWorkers: (listener) => void workersListeners.add(listener),
+    onWorkers(listener) {
+      workersListeners.add(listener);
+      watch ??= watchWorkers(line, () => {
+        for (const each of workersListeners) each();
+      });
+    },
     waitingReports: () => client.smembers(keys.reports),
     readReport: (attemptId) => readReport(line, attemptId),
     acknowledge: (attemptId) => acknowledge(line, attemptId),
     readLog: (attemptId, after, limit) => readLog(line, attemptId, after, limit),
     watchLog: (attemptId, onLines) => line.subscribe(keys.log(attemptId), onLines),
     async close() {
-      watch.end();
+      watch?.end();
       line.close();
     },
   };

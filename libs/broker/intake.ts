@@ -41,7 +41,13 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
   let free = settings.slots;
   let slotFreed = Promise.withResolvers<void>();
   let stopped = false;
+  let lastComplaint = '';
 
+  /** Once for each problem, however often it is met. */
+  const complain = (queue: string, err: unknown) => {
+    if (String(err) !== lastComplaint) log.warn({ err, queue }, 'jobs can not be taken; trying again');
+    lastComplaint = String(err);
+  };
   const occupy = (taken: Taken) => {
     free -= 1;
     void work(taken).finally(() => {
@@ -62,6 +68,7 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
         const token = `${workerId}:${worker.name}:${n}`;
         const job = await worker.getNextJob(token, { block: true });
         const takenAt = performance.now();
+        lastComplaint = '';
         if (job === undefined) continue;
         // BullMQ leaves it to whoever meets a stalled job next to fail it.
         if (job.deferredFailure) await job.moveToFailed(new UnrecoverableError(job.deferredFailure), token, false);
@@ -69,7 +76,7 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
         else if (stopped || free <= 0) await job.moveToWait(token);
         else occupy({ job, token, takenAt });
       } catch (err) {
-        if (!stopped && line.ready) log.warn({ err, queue: worker.name }, 'could not take a job; trying again');
+        if (!stopped && client.status === 'ready') complain(worker.name, err);
         // The line may not have noticed yet; never spin.
         await Promise.race([slotFreed.promise, pause()]);
       }
@@ -96,7 +103,7 @@ export function openIntake(settings: IntakeSettings, work: (taken: Taken) => Pro
     });
     worker.on('error', (err) => {
       // Redis said no; everything else is the outage that the line tells of.
-      if (err.name === 'ReplyError') log.warn({ err, queue: name }, 'Redis refused a command of the queue');
+      if (err.name === 'ReplyError') complain(name, err);
     });
     return worker;
   });

@@ -16,8 +16,8 @@ const answerMs = 5_000;
 /** How often an idle connection is tried, in milliseconds. */
 const pingMs = 5_000;
 
-/** A wake-up as it travels. */
-export const newsText = (type: News['type'], id: string): string => JSON.stringify({ type, id } satisfies News);
+/** A wake-up as it travels: two words. */
+export const newsText = (type: News['type'], id: string): string => `${type} ${id}`;
 
 const reconnect = (times: number) => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
 
@@ -114,6 +114,12 @@ export function openLine(options: BrokerOptions, log: Log, { quiet = false } = {
   ear.on('message', (channel, message) => {
     for (const listener of [...(channels.get(channel) ?? [])]) listener(message);
   });
+  for (const connection of [client, ear]) {
+    // ioredis gives up for good when a disconnect meets a connect under way.
+    connection.on('end', () => {
+      if (!closed) setTimeout(() => !closed && connection.status === 'end' && connection.connect().catch(() => undefined), 1_000).unref();
+    });
+  }
   const pulse = setInterval(() => {
     for (const connection of [client, ear]) {
       // A half-open connection looks well until it is asked; without an answer it is opened anew.
@@ -161,7 +167,13 @@ export function openLine(options: BrokerOptions, log: Log, { quiet = false } = {
       if (closed) refuse();
       return promise;
     },
-    onNews: (listener) => void subscribe(keys.news, (message) => listener(JSON.parse(message) as News)),
+    onNews(listener) {
+      subscribe(keys.news, (message) => {
+        const [type = '', id = ''] = message.split(' ');
+        // A type of another version means nothing to any listener.
+        listener({ type: type as News['type'], id });
+      });
+    },
     subscribe,
     close() {
       closed = true;

@@ -29,9 +29,12 @@ export interface Broker {
   /** Takes a job that no worker has begun out of its queue; tells the worker of one that has begun to stop, and one that begins later to refuse. */
   cancel(queue: string, attemptId: string): Promise<void>;
   jobState(queue: string, attemptId: string): Promise<JobState>;
-  /** Removes an ended job. The reaper calls it after the record has the report. */
+  /** Removes an ended job. The reaper calls it after the record has the report. Does nothing while a worker holds the job: that worker removes an acknowledged one. */
   forget(queue: string, attemptId: string): Promise<void>;
-  /** Living workers: those whose heartbeat is younger than the presence lifetime. */
+  /**
+   * Living workers: those whose heartbeat is younger than the presence lifetime (three heartbeats). A worker lists an attempt until its report
+   * is delivered. Just after Redis came back the list may be empty: each worker says at its next connect, within a second, that it is there.
+   */
   workers(): Promise<Presence[]>;
   /** Called when a worker appears, leaves or frees a slot. A wake-up only. */
   onWorkers(listener: () => void): void;
@@ -51,7 +54,7 @@ export interface Broker {
 export interface BrokerEvents {
   /** A fact, in order within an attempt. */
   onFact(fact: Fact): Promise<void> | void;
-  /** A report waits for the record (or an ended job, or a re-sent spool): look with waitingReports. */
+  /** A report waits for the record, also a re-sent one; or a job ended, perhaps without a report (refused, or it could not begin): look. */
   onReport(attemptId: string): Promise<void> | void;
   /** BullMQ found the attempt's job stalled: nobody renewed its lock. It is never run again. May come twice, and after the attempt's report. */
   onStalled(attemptId: string): Promise<void> | void;
@@ -79,6 +82,7 @@ export interface Lease {
   log(line: LogLine): void;
 }
 
+/** `lease_lost`: the lock was not renewed for its lifetime, or Redis no longer knows it. Whatever the run does from then on may be refused. */
 export type LeaseEnd = 'cancelled' | 'lease_lost' | 'shutdown';
 
 /** The worker's side. */
@@ -95,7 +99,10 @@ export interface WorkerBroker {
   acknowledged(attemptId: string): Promise<boolean>;
   /** Called with the attempt id as acknowledgements arrive, and with undefined when Redis is back (check all). */
   onAcknowledged(listener: (attemptId: string | undefined) => void): void;
-  /** Stops taking; waits for attempts at work at most `graceMs`, then ends their leases with `shutdown`. Returns in bounded time also with Redis away. */
+  /**
+   * Stops taking; waits for attempts at work at most `graceMs`, then ends their leases with `shutdown` and waits for them to stop and spool,
+   * 15 seconds at most. The same with Redis away.
+   */
   drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -40,6 +40,8 @@ export function connectWorker(
   /** Attempts that run, and those whose report is not with the record's side yet. */
   const atWork = new Set<string>();
   const undelivered = new Set<string>();
+  /** Attempts this process has begun: Redis may have lost that with the last second before a crash. */
+  const begun = new Set<string>();
   const runs = new Set<Promise<void>>();
   const completions = new Set<Promise<void>>();
   const acknowledgedListeners = new Set<(attemptId: string | undefined) => void>();
@@ -97,7 +99,7 @@ export function connectWorker(
     leases.set(token, { attemptId: attempt.attemptId, hold });
     let verdict: Verdict;
     try {
-      verdict = await mayBegin(line, attempt.attemptId, token, hold, extend);
+      verdict = begun.has(attempt.attemptId) ? 'begun before' : await mayBegin(line, attempt.attemptId, token, hold, extend);
     } catch (err) {
       log.warn({ err, attempt: attempt.attemptId }, 'an attempt could not begin');
       return conclude(taken, hold, new Error('could not begin'));
@@ -106,6 +108,7 @@ export function connectWorker(
       log.warn({ attempt: attempt.attemptId, verdict }, 'refused an attempt');
       return conclude(taken, hold, verdict === 'lost' ? new Error('lost before it began') : undefined, verdict !== 'lost');
     }
+    begun.add(attempt.attemptId);
     atWork.add(attempt.attemptId);
     undelivered.add(attempt.attemptId);
     void sayHere(true);
