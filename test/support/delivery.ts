@@ -64,7 +64,7 @@ export function withDelivery(redis: TestRedis) {
       await new Promise<void>((resolve) => broker.onReady(resolve));
       return broker;
     },
-    /** A worker that takes attempts; the leases it was given come from `next`. */
+    /** A worker that takes attempts and gives each to `run`. */
     async worker(
       options: BrokerOptions,
       run: (lease: Lease, worker: WorkerBroker) => Promise<void>,
