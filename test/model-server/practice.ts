@@ -9,33 +9,35 @@ const demo: Scenario = {
   turns: [
     {
       text: `${label} I will look at the files first.`,
-      tools: [{ name: 'bash', input: { command: 'ls && cat greet.mjs test.mjs', description: 'Look at the files' } }],
-    },
-    {
       tools: [
-        {
-          name: 'write',
-          input: {
-            filePath: '{{cwd}}/greet-spanish.mjs',
-            content: '/** A greeting for a name, in Spanish. */\nexport function greetSpanish(name) {\n  return `¡Hola, ${name}!`;\n}\n',
-          },
-        },
+        { name: 'read', input: { filePath: '{{cwd}}/greet.mjs' } },
+        { name: 'read', input: { filePath: '{{cwd}}/test.mjs' } },
       ],
     },
     {
       tools: [
         {
-          name: 'bash',
+          name: 'edit',
           input: {
-            command:
-              "printf '%s\\n' \"import assert from 'node:assert/strict';\" \"import { greet } from './greet.mjs';\" \"import { greetSpanish } from './greet-spanish.mjs';\" '' \"assert.equal(greet('Ada'), 'Hello, Ada!');\" \"assert.equal(greetSpanish('Ada'), '¡Hola, Ada!');\" \"console.log('ok');\" > test.mjs",
-            description: 'Add the check to the test',
+            filePath: '{{cwd}}/greet.mjs',
+            oldString: '  return `Hello, ${name}!`;\n}\n',
+            newString:
+              '  return `Hello, ${name}!`;\n}\n\n/** A greeting for a name, in Spanish. */\nexport function greetSpanish(name) {\n  return `¡Hola, ${name}!`;\n}\n',
+          },
+        },
+        {
+          name: 'edit',
+          input: {
+            filePath: '{{cwd}}/test.mjs',
+            oldString: "import { greet } from './greet.mjs';\n\nassert.equal(greet('Ada'), 'Hello, Ada!');\n",
+            newString:
+              "import { greet, greetSpanish } from './greet.mjs';\n\nassert.equal(greet('Ada'), 'Hello, Ada!');\nassert.equal(greetSpanish('Ada'), '¡Hola, Ada!');\n",
           },
         },
       ],
     },
     { tools: [{ name: 'bash', input: { command: 'node test.mjs', description: 'Run the tests' } }] },
-    { text: `${label} Added greetSpanish(name) in greet-spanish.mjs and a check of it in test.mjs; node test.mjs exits with 0.` },
+    { text: `${label} Added greetSpanish(name) to greet.mjs and a check of it to test.mjs; node test.mjs exits with 0.` },
   ],
 };
 
