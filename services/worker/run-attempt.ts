@@ -62,6 +62,7 @@ async function carryOut(attempt: Attempt, kit: WorkerKit): Promise<void> {
     attempt.fail(error);
     await rescue(attempt, tree, kit.config.diff_limit_bytes);
   }
+  attempt.enter('close');
 }
 
 async function openTree(attempt: Attempt, slot: Slot, { workspace }: WorkerKit): Promise<Tree> {

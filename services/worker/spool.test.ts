@@ -9,7 +9,7 @@ import { cleaner } from './safe-text.ts';
 import { openSpool, type Spooled } from './spool.ts';
 import { testAttempt, testWorker } from './test-attempt.ts';
 
-const log = createLog('test', { log_format: 'json', log_level: 'error' });
+const log = createLog('test', { log_format: 'json', log_level: 'fatal' as 'error' });
 let dir: string;
 beforeEach(async () => void (dir = await mkdtemp(join(tmpdir(), 'tb-spool-'))));
 afterEach(() => rm(dir, { recursive: true, force: true }));
