@@ -85,6 +85,7 @@ export function createDispatch(db: Database, events: EventLog, transitions: Tran
     SELECT a.id, a.task_id, a.queue, a.state, a.worker_id, a.dispatched_at, t.cancelling_at,
            EXISTS (SELECT 1 FROM outbox o WHERE o.attempt_id = a.id AND o.kind = 'enqueue') AS undelivered
       FROM attempts a JOIN tasks t ON t.id = a.task_id WHERE a.ended_at IS NULL ORDER BY a.fence`);
+  const queue = db.prepare<[string], { queue: string }>('SELECT queue FROM attempts WHERE id = ?');
   const openByHost = db.prepare<[], { host: string | null; attempts: number }>(`
     SELECT CASE WHEN a.queue = 'anyone' THEN a.host ELSE p.host END AS host, count(*) AS attempts
       FROM attempts a JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id
@@ -157,6 +158,7 @@ export function createDispatch(db: Database, events: EventLog, transitions: Tran
         return { ...common, kind: 'enqueue', job: JSON.parse(row.job ?? '') as AttemptJob };
       }),
     delivered: (outboxId) => void remove.run(outboxId),
+    queueOf: (attempt) => queue.get(attempt)?.queue,
     openAttempts: () =>
       open.all().map((row) => ({
         attemptId: row.id,

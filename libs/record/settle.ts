@@ -110,14 +110,14 @@ export function createSettle(
     return 'applied';
   };
 
-  const lost = (attemptId: string, detail: string, by: Party): Applied => {
+  const lost = (attemptId: string, detail: string, by: Party, reason: FailureReason = 'worker_lost'): Applied => {
     const attempt = current(attemptId, undefined);
     if (typeof attempt === 'string') return attempt;
     const at = Date.now();
     const outcome = attempt.state === 'queued' ? 'returned' : 'failed';
     endAttempt.run(outcome, at, null, attempt.id);
     outbox.drop(attempt.id);
-    settleTask(attempt, { outcome, reason: 'worker_lost', detail }, { by, actor: 'reaper' }, at);
+    settleTask(attempt, { outcome, reason, detail }, { by, actor: 'reaper' }, at);
     return 'applied';
   };
 
@@ -140,6 +140,6 @@ export function createSettle(
       });
       return finish(reportInTransaction.immediate(r, stored));
     },
-    lost: (attemptId, detail, by) => finish(lostInTransaction.immediate(attemptId, detail, by)),
+    lost: (attemptId, detail, by, reason) => finish(lostInTransaction.immediate(attemptId, detail, by, reason)),
   };
 }

@@ -4,6 +4,7 @@ import type {
   AttemptJob,
   AttemptView,
   Fact,
+  FailureReason,
   Party,
   Project,
   ProjectInput,
@@ -126,6 +127,8 @@ export interface Dispatch {
   pending(limit: number): OutboxItem[];
   /** The broker has it. */
   delivered(outboxId: number): void;
+  /** The queue an attempt was handed to; undefined for an unknown one. */
+  queueOf(attemptId: string): string | undefined;
   /** Attempts the record believes queued or running, for the reaper's comparison with the broker. */
   openAttempts(): {
     attemptId: string;
@@ -156,8 +159,8 @@ export interface Settle {
    * The artifact files are written before it, so that a crash leaves only an unreferenced file.
    */
   report(report: Report, artifacts: ArtifactContent[]): Applied;
-  /** Puts the task of a lost attempt back to `ready` (never started) or fails it as `worker_lost` (started). Does nothing when the attempt has ended. */
-  lost(attemptId: string, detail: string, by: Party): Applied;
+  /** Puts the task of a lost attempt back to `ready` (never started) or fails it with `reason`, by default `worker_lost` (started). Does nothing when the attempt has ended. */
+  lost(attemptId: string, detail: string, by: Party, reason?: FailureReason): Applied;
 }
 
 export interface Artifacts {

@@ -1,0 +1,5 @@
+/** The reaper's process. */
+import { runService } from '@taskbridge/platform';
+import { startReaper } from './reaper.ts';
+
+await runService('reaper', startReaper);
