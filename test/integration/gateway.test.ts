@@ -68,6 +68,16 @@ describe.each(generations)('a client of %s', (generation) => {
     expect(error.fix).toBeTruthy();
   });
 
+  test('sends the same submit twenty times at once, and has one task', async () => {
+    const client = await connect(`race-${generation}`);
+    const input = { project: projectName, goal: 'Once.', idempotency_key: 'race' };
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => answer<{ task: TaskSummary; created: boolean }>(client, 'submit_task', input)),
+    );
+    expect(new Set(all.map(({ task }) => task.id)).size).toBe(1);
+    expect(all.filter(({ created }) => created)).toHaveLength(1);
+  });
+
   test("Claude Code's own id of a call works as the key, also for each task of a batch", async () => {
     const client = await connect(`tool-use-${generation}`);
     const send = async (name: string, input: Record<string, unknown>, toolUseId: string) =>
