@@ -19,7 +19,7 @@ const logFile = join(root, 'install.log');
 const developerCommands = {
   test: ['test/run.ts'],
   check: ['test/run.ts', 'test/checks'],
-  bench: ['test/bench/run.ts'],
+  bench: ['test/bench/handoff.ts'],
 };
 
 const [command = '', ...rest] = process.argv.slice(2);
