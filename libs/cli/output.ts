@@ -3,7 +3,7 @@
 import type { TaskState } from '@taskbridge/contract';
 import colors from 'picocolors';
 
-export const print = (text: string): void => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
 

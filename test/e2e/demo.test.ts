@@ -20,7 +20,7 @@ test('the demo ends with a report and a diff, leaves nothing running, and can be
   expect(first.exitCode, `${first.stdout}\n${first.stderr}`).toBe(0);
   expect(first.stdout).toContain('practice model: a script, not an AI');
   // The report: what the agent did and what TaskBridge itself checked.
-  for (const part of ['added    greet-spanish.mjs', 'exit 0  node test.mjs', 'model calls', 'Gates', 'Limits'])
+  for (const part of ['modified greet.mjs', 'exit 0  node test.mjs', 'model calls', 'Gates', 'Limits'])
     expect(first.stdout).toContain(part);
   expect(first.stdout).toMatch(/passed +\S+ \(exit 0\) .*node test\.mjs/);
   expect(first.stdout).toContain('+export function greetSpanish(name) {');

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { configReference, settings } from '../config-reference.ts';
-import { print, printJson } from '../output.ts';
+import { printJson } from '../output.ts';
 
 /** The page of the documentation that is generated. */
 export const configPage = fileURLToPath(new URL('../../../docs/configuration.md', import.meta.url));
@@ -17,6 +17,6 @@ export function addConfigReferenceCommand(program: Command): void {
     .action((options: { write?: boolean; json?: boolean }) => {
       if (options.write) writeFileSync(configPage, configReference());
       else if (options.json) printJson(settings());
-      else print(configReference());
+      else process.stdout.write(configReference());
     });
 }

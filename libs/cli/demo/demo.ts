@@ -17,7 +17,7 @@ const task = {
   project,
   title: 'Greet in Spanish',
   goal:
-    'Add a function greetSpanish(name) in a file of its own, greet-spanish.mjs, that returns "¡Hola, NAME!", and a check of it to test.mjs. ' +
+    'Add a function greetSpanish(name) to greet.mjs that returns "¡Hola, NAME!", and a check of it to test.mjs. ' +
     // The script knows its task by these words.
     'Practice task: greet in Spanish.',
   acceptance: ['node test.mjs exits with 0.'],

@@ -141,7 +141,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 const practiceSettings = (url: string): NodeJS.ProcessEnv => ({
   TASKBRIDGE_MODEL: 'practice/scripted',
   TASKBRIDGE_MODEL_BASE_URL: url,
-  TASKBRIDGE_MODEL_API_KEY: 'practice',
+  // It asks for none; a word of the agent's own text would be redacted as a secret.
+  TASKBRIDGE_MODEL_API_KEY: 'tbk-no-key-is-needed',
   TASKBRIDGE_MODEL_INPUT_PRICE: '0',
   TASKBRIDGE_MODEL_OUTPUT_PRICE: '0',
 });
