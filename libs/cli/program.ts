@@ -1,11 +1,11 @@
 /** The command line: every command with its options, and what the exit codes mean. */
 import { version } from '@taskbridge/platform';
 import { Command } from 'commander';
-import { addConfigReferenceCommand } from './commands/config-reference.ts';
 import { addDiffCommand } from './commands/diff.ts';
 import { addLogsCommand } from './commands/logs.ts';
 import { addMcpCommand } from './commands/mcp.ts';
 import { addProjectCommands } from './commands/project.ts';
+import { addReferenceCommand } from './commands/reference.ts';
 import { addStartCommands } from './commands/start.ts';
 import { addSubmitCommand } from './commands/submit.ts';
 import { addTaskCommands } from './commands/tasks.ts';
@@ -30,7 +30,7 @@ export function createProgram(): Command {
   addLogsCommand(program);
   addDiffCommand(program);
   addMcpCommand(program);
-  addConfigReferenceCommand(program);
+  addReferenceCommand(program);
   return program;
 }
 

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { configSchema } from '@taskbridge/platform';
 import { expect, test } from 'vitest';
-import { configPage } from './commands/config-reference.ts';
-import { configReference, settings } from './config-reference.ts';
+import { configReference, settings } from './configuration.ts';
+import { pages } from './pages.ts';
 
-test('docs/configuration.md is what the schema says', () => {
-  expect(readFileSync(configPage, 'utf8'), 'run: npm run taskbridge -- config-reference --write').toBe(configReference());
+test.each(pages)('$file is current', ({ file, content }) => {
+  expect(readFileSync(file, 'utf8'), 'run: npm run taskbridge -- reference --write').toBe(content());
 });
 
 test('every setting is explained, and none names the home of whoever wrote the page', () => {

@@ -32,7 +32,7 @@ export function configReference(): string {
   );
   return `# Configuration
 
-<!-- Generated from libs/platform/config.ts by \`npm run taskbridge -- config-reference --write\`; a test keeps it current. -->
+<!-- Generated from libs/platform/config.ts by \`npm run taskbridge -- reference --write\`; a test keeps it current. -->
 
 Each setting is read from its environment variable, else from the key in \`taskbridge.config.json\` in the folder the command is started in
 (or the file that \`TASKBRIDGE_CONFIG\` names), else it has its default. A value that can't be used, or a setting that does not exist, stops the
