@@ -34,13 +34,27 @@ export function openClient(address: string, limit: Pick<RedisOptions, 'commandTi
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
   };
-  return isSocket(address) ? new Redis({ ...options, path: address }) : new Redis(address, options);
+  return new Redis({ ...options, ...placeOf(address) });
+}
+
+/** Where an address leads, in ioredis's terms. Only what it names is set: an empty password would be sent as one. */
+export function placeOf(address: string): RedisOptions {
+  if (isSocket(address)) return { path: address };
+  const url = new URL(address);
+  const db = Number(url.pathname.slice(1));
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    ...(url.username ? { username: decodeURIComponent(url.username) } : {}),
+    ...(url.password ? { password: decodeURIComponent(url.password) } : {}),
+    ...(db > 0 ? { db } : {}),
+    ...(url.protocol === 'rediss:' ? { tls: { servername: url.hostname } } : {}),
+  };
 }
 
 /** Options of a connection whose reads wait for Redis to come back, as BullMQ's event reader needs. */
 export function patient(address: string) {
-  const where = isSocket(address) ? { path: address } : { url: address };
-  return { ...where, retryStrategy: reconnect, connectTimeout: answerMs, maxRetriesPerRequest: null };
+  return { ...placeOf(address), retryStrategy: reconnect, connectTimeout: answerMs, maxRetriesPerRequest: null };
 }
 
 export interface Line {
