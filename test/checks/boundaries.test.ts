@@ -10,17 +10,25 @@ test('nothing breaks the boundaries of the house', () => {
 });
 
 test.each([
-  ['libs/contract/a.ts', "import { x } from '@taskbridge/record';", 'stands above it'],
-  ['libs/agents/a.ts', "import type { Git } from '../workspace/git.ts';", 'reaches into'],
-  ['libs/workspace/a.ts', "import { x } from '@taskbridge/contract/ids.ts';", "only a package's index"],
-  ['services/worker/a.ts', "import { openRecord } from '@taskbridge/record';", 'may not know'],
-  ['services/board/a.ts', "import { x } from '@taskbridge/gateway';", 'imports the service'],
-  ['services/gateway/a.ts', "import Redis from 'ioredis';", 'belongs to libs/broker'],
-  ['libs/broker/a.ts', "const s = await import('better-sqlite3');", 'belongs to libs/record'],
-  ['libs/cli/a.ts', "import { test } from 'vitest';", 'belongs to tests'],
-  ['libs/cli/index.ts', 'export {};', 'does not say what it is'],
-  ['services/reaper/long.ts', '\n'.repeat(500), 'lines'],
-])('%s with %j is found', (file, text, breach) => {
+  ['libs/contract/a.ts', 'stands above it', "import { x } from '@taskbridge/record';"],
+  ['libs/agents/a.ts', 'reaches into', "import type { Git } from '../workspace/git.ts';"],
+  ['libs/cli/a.ts', 'reaches into', "import { x } from '../../test/support/redis.ts';"],
+  ['libs/agents/a.ts', 'may not know', "export { openRecord } from '@taskbridge/record';"],
+  ['services/worker/a.ts', 'may not know', "import { x } from '@taskbridge/dispatch';"],
+  ['services/worker/a.ts', 'runs git', "await execa('git', ['status']);"],
+  ['services/worker/a.ts', 'belongs to libs/workspace', "import { simpleGit } from 'simple-git';"],
+  ['libs/record/a.ts', 'belongs to libs/agents', "import { x } from '@opencode-ai/sdk';"],
+  ['libs/cli/package.json', 'never imports', '{"dependencies":{"left-pad":"1.0.0"}}'],
+  ['test/e2e/long.ts', 'lines', '\n'.repeat(500)],
+  ['libs/workspace/a.ts', "only a package's index", "import { x } from '@taskbridge/contract/ids.ts';"],
+  ['services/worker/a.ts', 'may not know', "import { openRecord } from '@taskbridge/record';"],
+  ['services/board/a.ts', 'imports the service', "import { x } from '@taskbridge/gateway';"],
+  ['services/gateway/a.ts', 'belongs to libs/broker', "import Redis from 'ioredis';"],
+  ['libs/broker/a.ts', 'belongs to libs/record', "const s = await import('better-sqlite3');"],
+  ['libs/cli/a.ts', 'belongs to tests', "import { test } from 'vitest';"],
+  ['libs/cli/index.ts', 'does not say what it is', 'export {};'],
+  ['services/reaper/long.ts', 'lines', '\n'.repeat(500)],
+])('a breach in %s is found: %s', (file, breach, text) => {
   const root = mkdtempSync(join(tmpdir(), 'tb-house-'));
   try {
     for (const dir of ['libs', 'services']) mkdirSync(join(root, dir));

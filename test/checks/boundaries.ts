@@ -1,7 +1,7 @@
 /** The boundaries of the house, as a list of what breaks them. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Import, importsOf, sourceFiles } from './imports.ts';
+import { type Import, importsOf, packages, sourceFiles } from './imports.ts';
 
 /** Each lib may import those before it. */
 export const libOrder = ['contract', 'platform', 'record', 'broker', 'dispatch', 'workspace', 'agents', 'cli'];
@@ -11,14 +11,22 @@ const owners: [name: RegExp, owner: string][] = [
   [/^better-sqlite3$/, 'libs/record'],
   [/^(bullmq|ioredis)$/, 'libs/broker'],
   [/^@opencode-ai\//, 'libs/agents'],
+  [/^simple-git$/, 'libs/workspace'],
   [/^(vitest|fast-check|@modelcontextprotocol\/sdk)($|\/)/, 'tests'],
 ];
 
-/** What a service may not import, beside other services: a worker must run where there is no database. */
+/** A worker must run where there is no database, so neither it nor a lib it stands on may know the record. A board only reads. */
 const forbidden: Record<string, string[]> = {
+  'libs/broker': ['record'],
+  'libs/workspace': ['record', 'dispatch'],
+  'libs/agents': ['record', 'dispatch'],
   'services/worker': ['record', 'dispatch', 'cli'],
   'services/board': ['broker', 'dispatch', 'cli'],
 };
+
+/** Who runs git: the workspace, and the demo, which plays the person whose repository it is. */
+const gitRunners = ['libs/workspace/', 'libs/cli/demo/repository.ts'];
+const runsGit = /\b(?:execa|execaSync|spawn|spawnSync|exec|execSync|execFile|execFileSync)\(\s*['"`]git\b/;
 
 const longestFile = 400;
 
@@ -46,6 +54,16 @@ function judge({ file, specifier, target }: Import): string | undefined {
   return tested ? undefined : `${file} imports ${specifier}, which belongs to ${owner}`;
 }
 
+/** The packages that a lib or service asks for and no file of it names. */
+function unusedPackages(root: string, name: string, files: readonly string[]): string[] {
+  const manifest = join(root, name, 'package.json');
+  if (!existsSync(manifest)) return [];
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, Record<string, string>>;
+  const texts = files.filter((file) => packageOf(file) === name).map((file) => readFileSync(join(root, file), 'utf8'));
+  const isNamed = (wanted: string) => texts.some((text) => [`'${wanted}'`, `'${wanted}/`].some((quoted) => text.includes(quoted)));
+  return Object.keys({ ...dependencies, ...devDependencies }).filter((wanted) => !isNamed(wanted));
+}
+
 /** Every breach of the boundaries below `root`, one sentence each. */
 export function breaches(root: string): string[] {
   const files = sourceFiles(root, ['libs', 'services']);
@@ -54,10 +72,15 @@ export function breaches(root: string): string[] {
       .map(judge)
       .filter((breach) => breach !== undefined),
   );
-  for (const file of files) {
-    const lines = readFileSync(join(root, file), 'utf8').split('\n').length;
+  for (const file of [...files, ...sourceFiles(root, ['test'])]) {
+    const text = readFileSync(join(root, file), 'utf8');
+    const lines = text.split('\n').length;
     if (lines > longestFile) found.push(`${file} has ${lines} lines; more than ${longestFile} hold more than one reason to exist`);
+    const ours = file.startsWith('test/') || isTest(file) || gitRunners.some((runner) => file.startsWith(runner));
+    if (!ours && runsGit.test(text)) found.push(`${file} runs git, which belongs to libs/workspace`);
   }
+  for (const name of packages(root))
+    for (const unused of unusedPackages(root, name, files)) found.push(`${name} asks for ${unused} and never imports it`);
   for (const lib of libOrder) {
     const index = join(root, 'libs', lib, 'index.ts');
     if (existsSync(index) && !readFileSync(index, 'utf8').startsWith('/**'))

@@ -1,5 +1,5 @@
 /** Reads which file imports what, as text: enough to hold the house's boundaries. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 export interface Import {
@@ -10,9 +10,14 @@ export interface Import {
   target: string | undefined;
 }
 
-/** Every TypeScript file below `dirs`, tests left out, as paths from `root`. */
+/** Every lib and service, as paths from `root`. */
+export const packages = (root: string): string[] =>
+  ['libs', 'services'].flatMap((dir) => readdirSync(join(root, dir)).map((name) => `${dir}/${name}`));
+
+/** Every TypeScript file below those of `dirs` that are there, as paths from `root`. */
 export function sourceFiles(root: string, dirs: readonly string[]): string[] {
   return dirs
+    .filter((dir) => existsSync(join(root, dir)))
     .flatMap((dir) => readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name)))
     .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
     .map((name) => name.split(sep).join('/'));
