@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { processesOf, stackEnv, taskbridge } from '../support/command.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { processesOf, stackEnv, startTaskbridge, taskbridge } from '../support/command.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -35,3 +35,22 @@ test('the demo ends with a report and a diff, leaves nothing running, and can be
   expect(second.exitCode, `${second.stdout}\n${second.stderr}`).toBe(0);
   expect((await git('for-each-ref', 'refs/heads/taskbridge/', '--format=%(refname)')).split('\n')).toHaveLength(2);
 }, 300_000);
+
+test.each(['SIGINT', 'SIGKILL'] as const)(
+  '%s while the agent works leaves no process, and the next start works',
+  async (signal) => {
+    const command = startTaskbridge(['demo'], stackEnv(dir));
+    await command.said(/phase +work/);
+    expect((await processesOf(dir)).map(({ command }) => command).join()).toContain('opencode');
+    command.child.kill(signal);
+    await command.ended;
+    // After a kill the services notice for themselves, and the worker drains first.
+    await vi.waitFor(async () => expect(await processesOf(dir)).toEqual([]), { timeout: 60_000, interval: 100 });
+
+    const again = startTaskbridge(['start'], stackEnv(dir));
+    await again.said(/TaskBridge is up/);
+    again.child.kill('SIGINT');
+    expect(await again.ended).toBe(0);
+  },
+  120_000,
+);

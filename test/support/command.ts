@@ -1,6 +1,7 @@
 /** The taskbridge command as a process of its own, as a person runs it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 
@@ -69,11 +70,23 @@ export function startTaskbridge(args: string[], env: Record<string, string>): Ru
   };
 }
 
-/** Processes whose command line names this folder: what a stack on it has running. */
+/** Processes whose command line or environment names this folder: whatever a stack on it has running, sandboxed agents too. */
 export async function processesOf(dir: string): Promise<{ pid: number; command: string }[]> {
-  const { stdout } = await execa('ps', ['-axww', '-o', 'pid=,command='], { stdin: 'ignore' });
-  return stdout
-    .split('\n')
-    .filter((line) => line.includes(dir))
-    .map((line) => ({ pid: Number.parseInt(line, 10), command: line.trim().replace(/^\d+\s+/, '') }));
+  if (process.platform !== 'linux') {
+    const { stdout } = await execa('ps', ['-axwwE', '-o', 'pid=,command='], { stdin: 'ignore' });
+    const lines = stdout.split('\n').filter((line) => line.includes(dir));
+    return lines.map((line) => ({ pid: Number.parseInt(line, 10), command: line.trim().replace(/^\d+\s+/, '') }));
+  }
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      const [command, environment] = ['cmdline', 'environ'].map((file) =>
+        readFileSync(`/proc/${pid}/${file}`, 'utf8').replaceAll('\0', ' '),
+      );
+      return `${command}${environment}`.includes(dir) ? [{ pid: Number(pid), command: String(command) }] : [];
+    } catch {
+      // It ended meanwhile, or belongs to someone else.
+      return [];
+    }
+  });
 }

@@ -6,6 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 
+/** How long a killed process may take to be gone, in milliseconds. */
+const killedMs = 5_000;
+
 /** Put on the command line of every process of a stack, so that it can be found again, also by a person looking at `ps`. */
 export const stackMark = (dataDir: string): string => `--stack=${dataDir}`;
 
@@ -45,15 +48,20 @@ function signal(pids: number[], name: NodeJS.Signals): void {
  * @param say told one line when there is something to wait for
  */
 export async function endLeftovers(dataDir: string, graceMs: number, say: (line: string) => void): Promise<void> {
-  const mark = stackMark(dataDir);
-  let left = await find(mark);
+  const left = await find(stackMark(dataDir));
   if (left.length === 0) return;
   say(`Waiting for ${left.length} processes of a stack that was killed here to stop …`);
   signal(left, 'SIGTERM');
+  signal(await untilGone(dataDir, graceMs), 'SIGKILL');
+  await untilGone(dataDir, killedMs);
+}
+
+/** Waits until no other process of this stack is left, at most `graceMs`. @returns the pids of those that are left all the same */
+export async function untilGone(dataDir: string, graceMs: number): Promise<number[]> {
   const deadline = Date.now() + graceMs;
-  while (left.length > 0) {
-    if (Date.now() > deadline) signal(left, 'SIGKILL');
+  for (;;) {
+    const left = (await find(stackMark(dataDir))).filter((pid) => pid !== process.pid);
+    if (left.length === 0 || Date.now() > deadline) return left;
     await sleep(50);
-    left = await find(mark);
   }
 }

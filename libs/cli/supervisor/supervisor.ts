@@ -9,15 +9,13 @@ import { ensureOperatorToken } from '../operator-token.ts';
 import { bubblewrapPackage, ensureSystemPackage, gitPackage, redisPackage } from '../system-packages.ts';
 import { removeAddresses, writeAddresses } from './address-file.ts';
 import { type Child, type ChildHost, createChild } from './child.ts';
+import { graceMs } from './grace.ts';
 import { endLeftovers, stackMark } from './leftovers.ts';
 import { claimPorts, freePort } from './ports.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 const redisName = 'redis';
-
-/** Room for a service to end after its own deadline, in milliseconds. */
-const stopSlackMs = 10_000;
 
 export interface SupervisorOptions {
   config: Config;
@@ -60,10 +58,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   };
 
   const child = (name: string, script: string, env: NodeJS.ProcessEnv, args: string[] = []) =>
-    createChild(
-      { name, script: join(root, script), args: [...args, stackMark(config.data_dir)], env, stopMs: config.drain_ms + stopSlackMs },
-      host,
-    );
+    createChild({ name, script: join(root, script), args: [...args, stackMark(config.data_dir)], env, stopMs: graceMs(config) }, host);
 
   const practiceModel = async () => child('model', 'test/model-server/main.ts', environment(), [`--port=${await freePort('127.0.0.1')}`]);
 
@@ -90,7 +85,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       const missing = await ensureSystemPackage(bubblewrapPackage, say);
       if (missing) say(`${missing}. Agents run without it.`);
     }
-    await endLeftovers(config.data_dir, config.drain_ms + stopSlackMs, say);
+    await endLeftovers(config.data_dir, graceMs(config), say);
     const ports = await claimPorts(config);
     return { ports, token: await useRecord(config, (record) => ensureOperatorToken(config, record)) };
   };
