@@ -16,6 +16,7 @@ export async function startBoard(config: Config, log: Log): Promise<Running> {
   const record = openRecord({ dataDir: paths(config).record });
   const stopping = new AbortController();
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 16_384 });
+  app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))));
   });
@@ -23,7 +24,8 @@ export async function startBoard(config: Config, log: Log): Promise<Running> {
     reply.headers({
       'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
+      // With no-referrer a browser hides the page's own origin as well, and its forms would be refused as foreign.
+      'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
     });
   });

@@ -41,9 +41,9 @@ export function addRoutes(app: FastifyInstance, record: TaskRecord, sessions: Se
   }
 
   app.get('/sign-in', async (_request, reply) => send(reply, signInPage()));
-  app.post<{ Body: { token?: string } }>('/sign-in', async (request, reply) => {
+  app.post<{ Body?: { token?: string } }>('/sign-in', async (request, reply) => {
     if (!sessions.mayTry()) return send(reply.code(429), signInPage('Too many tries; wait a minute.'));
-    const principal = record.tokens.verify(request.body.token?.trim() ?? '');
+    const principal = record.tokens.verify(request.body?.token?.trim() ?? '');
     if (!principal?.operator) return send(reply.code(401), signInPage('This is not the token of an operator.'));
     return reply.header('set-cookie', sessions.cookie(sessions.open())).redirect('/', 303);
   });

@@ -1,25 +1,18 @@
 /** Who may come in: by the names a request uses for this host, by where a browser page came from, and by its token. */
 import { hostHeaderValidation, originValidation } from '@modelcontextprotocol/fastify';
-import { type AuthInfo, localhostAllowedHostnames, localhostAllowedOrigins } from '@modelcontextprotocol/server';
+import { type AuthInfo, localhostAllowedOrigins } from '@modelcontextprotocol/server';
 import { ApiError } from '@taskbridge/contract';
-import type { Config } from '@taskbridge/platform';
+import { allowedHostnames, type Config, hostnameOf } from '@taskbridge/platform';
 import type { Principal, Tokens } from '@taskbridge/record';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** Settings may name a host, a host with a port or a whole origin; the checks compare names only. */
-function hostnameOf(setting: string): string {
-  if (setting.endsWith('://*')) return setting;
-  const url = setting.includes('://') ? setting : `http://${setting}`;
-  return URL.canParse(url) ? new URL(url).hostname : setting;
-}
-
-const listensEverywhere = (host: string): boolean => host === '0.0.0.0' || host === '::';
+/** Settings may name a whole origin, or all origins of a scheme; the check compares names only. */
+const originNameOf = (setting: string): string => (setting.endsWith('://*') ? setting : (hostnameOf(setting) ?? setting));
 
 /** Refuses requests that name this host wrongly (a page that rebinds its DNS name to loopback) or come from a foreign page. */
 export function guardNames(app: FastifyInstance, config: Pick<Config, 'gateway_host' | 'allowed_hosts' | 'allowed_origins'>): void {
-  const own = listensEverywhere(config.gateway_host) ? [] : [config.gateway_host];
-  app.addHook('onRequest', hostHeaderValidation([...localhostAllowedHostnames(), ...[...own, ...config.allowed_hosts].map(hostnameOf)]));
-  app.addHook('onRequest', originValidation([...localhostAllowedOrigins(), ...config.allowed_origins.map(hostnameOf)]));
+  app.addHook('onRequest', hostHeaderValidation(allowedHostnames(config.gateway_host, config.allowed_hosts)));
+  app.addHook('onRequest', originValidation([...localhostAllowedOrigins(), ...config.allowed_origins.map(originNameOf)]));
 }
 
 /** A hook that lets only known tokens through. They are read from the Authorization header and nowhere else: addresses end up in logs. */
