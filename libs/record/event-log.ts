@@ -6,6 +6,8 @@ import type { Events } from './types.ts';
 
 /** How often to look for commits that the file system did not report, in milliseconds. */
 const safetyCheckMs = 2_000;
+/** A commit is written to the log, flushed, and only then can be read. So after each write we look again, with these pauses in milliseconds. */
+const looksAfterWriteMs = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export interface Entry {
   type: string;
@@ -54,6 +56,7 @@ export function createEventLog(db: Database, dir: string): EventLog {
   const listeners = new Set<() => void>();
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let looking: NodeJS.Timeout | undefined;
   let scheduled = false;
   const notify = () => {
     if (scheduled) return;
@@ -66,22 +69,31 @@ export function createEventLog(db: Database, dir: string): EventLog {
   const begin = () => {
     // Every commit of any process appends to the write-ahead log beside the database.
     const wal = `${databaseFile('')}-wal`;
-    watcher = watchFile(dir, { persistent: false }, (_kind, name) => {
-      if (name === null || name === wal) notify();
-    });
-    watcher.on('error', () => watcher?.close());
     const version = () => Number(db.pragma('data_version', { simple: true }));
     let seen = version();
-    timer = setInterval(() => {
+    const look = () => {
       const now = version();
       if (now !== seen) notify();
       seen = now;
-    }, safetyCheckMs);
+    };
+    const lookAgain = (turn: number) => {
+      clearTimeout(looking);
+      look();
+      if (turn < looksAfterWriteMs.length) looking = setTimeout(lookAgain, looksAfterWriteMs[turn], turn + 1).unref();
+    };
+    watcher = watchFile(dir, { persistent: false }, (_kind, name) => {
+      if (name !== null && name !== wal) return;
+      notify();
+      lookAgain(0);
+    });
+    watcher.on('error', () => watcher?.close());
+    timer = setInterval(look, safetyCheckMs);
     timer.unref();
   };
   const end = () => {
     watcher?.close();
     clearInterval(timer);
+    clearTimeout(looking);
     watcher = undefined;
     timer = undefined;
   };

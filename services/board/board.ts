@@ -30,7 +30,12 @@ export async function startBoard(config: Config, log: Log): Promise<Running> {
     });
   });
   guardNames(app, config);
-  addRoutes(app, record, createSessions(), stopping.signal);
+  addRoutes(
+    app,
+    record,
+    createSessions((token) => record.tokens.verify(token)?.operator === true),
+    stopping.signal,
+  );
   app.addHook('onError', async (request, _reply, err) => {
     log.debug({ err, url: request.url }, 'a request failed');
   });

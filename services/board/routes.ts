@@ -1,7 +1,7 @@
-/** The board's pages and the ways in and out. It reads the record and writes nothing. */
+/** The board's pages and the ways in and out. It only reads the record; all it leaves there is when a token was last used. */
 import { readFileSync } from 'node:fs';
 import { ApiError } from '@taskbridge/contract';
-import type { Principal, TaskRecord } from '@taskbridge/record';
+import type { Principal, TaskFilter, TaskRecord } from '@taskbridge/record';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Html } from './html.ts';
 import { layout, signInPage } from './pages/layout.ts';
@@ -42,20 +42,20 @@ export function addRoutes(app: FastifyInstance, record: TaskRecord, sessions: Se
 
   app.get('/sign-in', async (_request, reply) => send(reply, signInPage()));
   app.post<{ Body?: { token?: string } }>('/sign-in', async (request, reply) => {
-    if (!sessions.mayTry()) return send(reply.code(429), signInPage('Too many tries; wait a minute.'));
-    const principal = record.tokens.verify(request.body?.token?.trim() ?? '');
-    if (!principal?.operator) return send(reply.code(401), signInPage('This is not the token of an operator.'));
-    return reply.header('set-cookie', sessions.cookie(sessions.open())).redirect('/', 303);
+    const result = sessions.signIn(request.body?.token?.trim() ?? '');
+    if (result === 'too many') return send(reply.code(429), signInPage('Too many wrong tokens; wait a minute.'));
+    if (result === 'wrong') return send(reply.code(401), signInPage('This is not the token of an operator.'));
+    return reply.header('set-cookie', result.cookie).redirect('/', 303);
   });
   app.post('/sign-out', async (request, reply) => {
-    sessions.end(request.headers.cookie);
-    return reply.header('set-cookie', sessions.cookie(undefined)).redirect('/sign-in', 303);
+    return reply.header('set-cookie', sessions.signOut(request.headers.cookie)).redirect('/sign-in', 303);
   });
 
   app.get('/', async (_request, reply) => {
     const seq = record.events.last();
-    const { items } = record.tasks.list(reader, {}, null, newest);
-    return send(reply, layout('Tasks', overview(record.tasks.countByState(), items, Date.now()), seq));
+    const tasks = (filter: TaskFilter) => record.tasks.list(reader, filter, null, newest).items;
+    const needing = tasks({ states: ['waiting', 'blocked'] });
+    return send(reply, layout('Tasks', overview(record.tasks.countByState(), needing, tasks({}), Date.now()), seq));
   });
   app.get<{ Params: { id: string } }>('/tasks/:id', async (request, reply) => {
     const { id } = request.params;
@@ -65,7 +65,7 @@ export function addRoutes(app: FastifyInstance, record: TaskRecord, sessions: Se
     const page = taskPage(task, record.tasks.attempts(reader, id), record.events.ofTask(id, 0, timelineLimit), diff);
     return send(reply, layout(task.title, page, seq));
   });
-  app.get('/events', (request, reply) => streamEvents(record, request, reply, stopping));
+  app.get('/events', (request, reply) => streamEvents(record, request, reply, () => sessions.valid(request.headers.cookie), stopping));
   app.setErrorHandler((error, _request, reply) => {
     const known = error instanceof ApiError ? error : undefined;
     return reply

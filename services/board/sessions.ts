@@ -3,54 +3,62 @@ import { randomBytes } from 'node:crypto';
 
 /** How long a session lasts without use, in milliseconds. */
 const idleMs = 12 * 3_600_000;
-/** So many wrong tokens are looked at per minute; a token has 200 random bits, this only keeps the noise down. */
-const triesPerMinute = 20;
+/** After so many wrong tokens no other is looked at in that minute; a token has 200 random bits, this only keeps the noise down. */
+const wrongPerMinute = 20;
 
 const cookieName = 'taskbridge_session';
 
+export type SignIn = { cookie: string } | 'wrong' | 'too many';
+
 export interface Sessions {
-  open(): string;
-  /** True when the Cookie header holds a living session. */
+  /** Opens a session for an operator's token. @returns the Set-Cookie value, or why there is none */
+  signIn(token: string): SignIn;
+  /** True when the Cookie header holds a living session whose token has not been revoked. */
   valid(cookieHeader: string | undefined): boolean;
-  end(cookieHeader: string | undefined): void;
-  /** The Set-Cookie value for a session, or to forget one. */
-  cookie(id: string | undefined): string;
-  /** Counts a try to sign in. @returns false when there were too many */
-  mayTry(): boolean;
+  /** Ends the session. @returns the Set-Cookie value that forgets it */
+  signOut(cookieHeader: string | undefined): string;
 }
 
-export function createSessions(): Sessions {
-  const lastSeen = new Map<string, number>();
+/** @param isOperator whether a token is known, not revoked, and an operator's */
+export function createSessions(isOperator: (token: string) => boolean): Sessions {
+  const sessions = new Map<string, { token: string; lastSeen: number }>();
   let minute = 0;
-  let tries = 0;
-  const idIn = (header: string | undefined): string | undefined =>
+  let wrong = 0;
+  const idIn = (header = ''): string =>
     header
-      ?.split(';')
+      .split(';')
       .map((part) => part.trim().split('='))
-      .find(([name]) => name === cookieName)?.[1];
+      .find(([name]) => name === cookieName)?.[1] ?? '';
+  const cookie = (id: string, more = ''): string => `${cookieName}=${id}; Path=/; HttpOnly; SameSite=Strict${more}`;
   return {
-    open: () => {
+    signIn: (token) => {
       const now = Date.now();
-      for (const [id, seen] of lastSeen) if (now - seen > idleMs) lastSeen.delete(id);
+      if (Math.floor(now / 60_000) !== minute) wrong = 0;
+      minute = Math.floor(now / 60_000);
+      if (wrong >= wrongPerMinute) return 'too many';
+      if (!isOperator(token)) {
+        wrong += 1;
+        return 'wrong';
+      }
+      for (const [id, { lastSeen }] of sessions) if (now - lastSeen > idleMs) sessions.delete(id);
       const id = randomBytes(32).toString('base64url');
-      lastSeen.set(id, now);
-      return id;
+      sessions.set(id, { token, lastSeen: now });
+      return { cookie: cookie(id) };
     },
     valid: (header) => {
       const id = idIn(header);
-      const seen = id === undefined ? undefined : lastSeen.get(id);
-      if (id === undefined || seen === undefined || Date.now() - seen > idleMs) return false;
-      lastSeen.set(id, Date.now());
+      const session = sessions.get(id);
+      if (!session) return false;
+      if (Date.now() - session.lastSeen > idleMs || !isOperator(session.token)) {
+        sessions.delete(id);
+        return false;
+      }
+      session.lastSeen = Date.now();
       return true;
     },
-    end: (header) => void lastSeen.delete(idIn(header) ?? ''),
-    cookie: (id) => `${cookieName}=${id ?? ''}; Path=/; HttpOnly; SameSite=Strict${id === undefined ? '; Max-Age=0' : ''}`,
-    mayTry: () => {
-      const now = Math.floor(Date.now() / 60_000);
-      if (now !== minute) tries = 0;
-      minute = now;
-      tries += 1;
-      return tries <= triesPerMinute;
+    signOut: (header) => {
+      sessions.delete(idIn(header));
+      return cookie('', '; Max-Age=0');
     },
   };
 }

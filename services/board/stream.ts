@@ -6,11 +6,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 const keepAliveMs = 10_000;
 const batch = 500;
 
-/** Answers with a feed that ends when the client leaves or `stopping` is aborted. */
+/** Answers with a feed that ends when the client leaves, is no longer signed in, or `stopping` is aborted. */
 export function streamEvents(
   record: Pick<TaskRecord, 'events'>,
   request: FastifyRequest,
   reply: FastifyReply,
+  signedIn: () => boolean,
   stopping: AbortSignal,
 ): void {
   const { after } = request.query as { after?: string };
@@ -18,28 +19,34 @@ export function streamEvents(
   let seq = Number.isSafeInteger(from) && from >= 0 ? from : record.events.last();
   reply.hijack();
   const { raw } = reply;
-  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+  raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
   const send = () => {
-    for (let more = true; more; ) {
+    // A client that does not read is not written to; it gets the rest once it does.
+    while (!raw.writableNeedDrain) {
       const events = record.events.since(seq, batch);
       for (const event of events) {
         seq = event.seq;
         raw.write(`id: ${seq}\ndata: ${JSON.stringify({ seq, type: event.type, taskId: event.taskId })}\n\n`);
       }
-      more = events.length === batch;
+      if (events.length < batch) break;
     }
     // Activity is a change of a row, not an event: the page looks again at these, too.
-    raw.write('event: change\ndata: {}\n\n');
+    if (!raw.writableNeedDrain) raw.write('event: change\ndata: {}\n\n');
   };
-  raw.write('retry: 1000\n\n');
-  send();
-  const unwatch = record.events.watch(send);
-  const keepAlive = setInterval(() => raw.write('event: alive\ndata: {}\n\n'), keepAliveMs);
   const end = () => {
     clearInterval(keepAlive);
     unwatch();
+    stopping.removeEventListener('abort', end);
     raw.end();
   };
+  const keepAlive = setInterval(() => {
+    if (!signedIn()) end();
+    else if (!raw.writableNeedDrain) raw.write('event: alive\ndata: {}\n\n');
+  }, keepAliveMs);
+  const unwatch = record.events.watch(send);
   raw.on('close', end);
-  stopping.addEventListener('abort', end, { once: true });
+  raw.on('drain', send);
+  stopping.addEventListener('abort', end);
+  raw.write('retry: 1000\n\n');
+  send();
 }

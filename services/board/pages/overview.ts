@@ -12,8 +12,7 @@ const row = (task: TaskSummary, now: number): Html => html`<tr>
 <td>${cost(task.usage)}</td>
 </tr>`;
 
-export function overview(counts: Record<TaskState, number>, tasks: TaskSummary[], now: number): Html {
-  const needing = tasks.filter((task) => task.state === 'waiting' || task.state === 'blocked');
+export function overview(counts: Record<TaskState, number>, needing: TaskSummary[], newest: TaskSummary[], now: number): Html {
   const table = (some: TaskSummary[]) => html`<div class="wide"><table>
 <thead><tr><th>State</th><th>Task</th><th>Project</th><th>Client</th><th>Age</th><th>Cost</th></tr></thead>
 <tbody>${some.map((task) => row(task, now))}</tbody>
@@ -22,5 +21,5 @@ export function overview(counts: Record<TaskState, number>, tasks: TaskSummary[]
 <ul class="counts">${taskStates.map((state) => html`<li>${badge(state)} <strong>${counts[state]}</strong></li>`)}</ul>
 ${needing.length > 0 ? html`<h2>Needs someone</h2>${table(needing)}` : undefined}
 <h2>Newest</h2>
-${tasks.length > 0 ? table(tasks) : html`<p class="quiet">No task yet. Connect a client with the line that <code>npm start</code> printed.</p>`}`;
+${newest.length > 0 ? table(newest) : html`<p class="quiet">No task yet. Connect a client with the line that <code>npm start</code> printed.</p>`}`;
 }

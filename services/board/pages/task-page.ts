@@ -16,11 +16,11 @@ const reportOf = (report: Report): Html => html`<dl>
 ${report.salvageRef ? html`<dt>Salvage</dt><dd><code>${report.salvageRef}</code></dd>` : undefined}
 ${list('Open questions', report.openQuestions)}
 ${list(
-  'Files',
+  `Files (${report.files.length} of ${report.filesTotal})`,
   report.files.map((f) => `${f.status} ${f.path} +${f.additions} −${f.deletions}`),
 )}
 ${list(
-  'Commands',
+  `Commands (${report.commands.length} of ${report.commandsTotal})`,
   report.commands.map((c) => `[${c.exitCode ?? '?'}] ${c.command}`),
 )}
 ${list(

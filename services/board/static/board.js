@@ -27,11 +27,17 @@ const source = new EventSource(`/events?after=${document.body.dataset.seq}`);
 source.onopen = () => {
   heard = Date.now();
 };
-const changed = () => {
-  heard = Date.now();
+const look = () =>
   refresh().catch(() => {
     fetching = false;
   });
+const changed = () => {
+  heard = Date.now();
+  look();
+};
+// A refused feed is not tried again by the browser: the session is over, and the page's answer says so.
+source.onerror = () => {
+  if (source.readyState === EventSource.CLOSED) look();
 };
 source.onmessage = changed;
 source.addEventListener('change', changed);
