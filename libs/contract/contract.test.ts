@@ -55,9 +55,19 @@ describe('names', () => {
         expect(branch.length).toBeLessThan(70);
       }),
     );
-    for (const ref of [`refs/heads/${taskBranch('.lock~^:?*[ \\ ..', 't_0123456789ab')}`, salvageRef('t_0123456789ab', 1)]) {
-      expect(execFileSync('git', ['check-ref-format', '--normalize', ref], { encoding: 'utf8' }).trim()).toBe(ref);
-    }
+  });
+
+  test('git itself takes every ref that is made', () => {
+    const taken = (ref: string) => execFileSync('git', ['check-ref-format', '--normalize', ref], { encoding: 'utf8' }).trim() === ref;
+    const awkward = fc.constantFrom('.lock~^:?*[ \\ ..', 'x.lock', '-x', '@{', '..', '/', 'ÄÖ', '\u202e', '\0', 'HEAD');
+    fc.assert(
+      fc.property(fc.oneof(awkward, fc.string({ unit: 'binary', maxLength: 80 })), fc.integer({ min: 1, max: 99 }), (title, number) => {
+        const id = newTaskId();
+        expect(taken(`refs/heads/${taskBranch(title, id)}`)).toBe(true);
+        expect(taken(salvageRef(id, number))).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test('an attempt knows its task, and no two tokens are alike', () => {
