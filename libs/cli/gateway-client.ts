@@ -19,7 +19,7 @@ export interface Endpoint {
  * @throws CliError unauthorized when there is no token at all
  */
 export function endpointOf(config: Config): Endpoint {
-  const url = config.url ?? readAddresses(config)?.mcpUrl ?? `http://${config.gateway_host}:${config.gateway_port}/mcp`;
+  const url = config.url ?? readAddresses(config)?.mcpUrl ?? `http://${reachable(config.gateway_host)}:${config.gateway_port}/mcp`;
   const token = config.token ?? readOperatorToken(config);
   if (!token) {
     throw new CliError(
@@ -28,6 +28,12 @@ export function endpointOf(config: Config): Endpoint {
     );
   }
   return { url, token };
+}
+
+/** A gateway that listens everywhere is reached on loopback from its own host. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** The transport to a gateway; also what the stdio proxy stands on. */

@@ -1,10 +1,14 @@
 /** The main job with a real planner: Claude Code submits, waits and reads the diff; OpenCode builds. Only the two models are scripted. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { operator, startStack } from '../support/stack.ts';
 import { writesFile } from './scenarios.ts';
+
+/** Finds the native binary by itself; the package's own command needs an install script to have run. */
+const claudeCode = join(dirname(createRequire(import.meta.url).resolve('@anthropic-ai/claude-code/package.json')), 'cli-wrapper.cjs');
 
 test('Claude Code hands a task over and reads the diff that OpenCode made', async () => {
   await using stack = await startStack({
@@ -28,9 +32,8 @@ test('Claude Code hands a task over and reads the diff that OpenCode made', asyn
   const server = { type: 'http', url: stack.mcpUrl, headers: { Authorization: `Bearer ${stack.token}` } };
   await writeFile(mcpConfig, JSON.stringify({ mcpServers: { taskbridge: server } }));
 
-  const claude = ['-p', 'Please have the greeting written', '--mcp-config', mcpConfig, '--strict-mcp-config'];
-  const { stdout } = await execa('claude', [...claude, '--allowedTools', 'mcp__taskbridge', '--output-format', 'json'], {
-    preferLocal: true,
+  const claude = [claudeCode, '-p', 'Please have the greeting written', '--mcp-config', mcpConfig, '--strict-mcp-config'];
+  const { stdout } = await execa(process.execPath, [...claude, '--allowedTools', 'mcp__taskbridge', '--output-format', 'json'], {
     cwd: home,
     stdin: 'ignore',
     extendEnv: false,
