@@ -113,6 +113,8 @@ test('hostile words are text, wherever they stand', async () => {
     expect(headers['content-security-policy']).toMatch(/^default-src 'none';/);
     expect(headers['content-security-policy']).not.toContain('unsafe');
     expect(headers['x-content-type-options']).toBe('nosniff');
+    // Under no-referrer a browser sends "Origin: null" with the board's own forms, and nobody could sign in.
+    expect(headers['referrer-policy']).toBe('same-origin');
   }
   for (const where of ['goal', 'summary', 'detail', 'question', 'path', 'command', 'gate', 'diff'])
     expect(page.body).toContain(`&lt;/dd&gt;&lt;script&gt;alert(&quot;${where}&quot;)&lt;/script&gt;`);
