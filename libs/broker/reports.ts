@@ -1,7 +1,7 @@
 /** Reports on their way to the record: one hash per attempt with the report and its compressed parcels, and a set of those that wait. */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { type Report, reportSchema } from '@taskbridge/contract';
+import { artifactRefSchema, type Report, reportSchema } from '@taskbridge/contract';
 import { markerSeconds } from './keys.ts';
 import { type Line, newsText } from './line.ts';
 import type { Parcel } from './types.ts';
@@ -9,6 +9,7 @@ import type { Parcel } from './types.ts';
 const compress = promisify(gzip);
 const expand = promisify(gunzip);
 
+const labelsSchema = artifactRefSchema.pick({ name: true, mediaType: true, truncated: true }).array();
 type Label = Omit<Parcel, 'content'>;
 
 /** Puts a report and its parcels into Redis in one transaction. Repeating it changes nothing. */
@@ -33,7 +34,7 @@ export async function readReport(line: Line, attemptId: string): Promise<{ repor
   const fields = await line.client.hgetallBuffer(line.keys.report(attemptId));
   const text = fields['report'];
   if (text === undefined) return undefined;
-  const labels = JSON.parse(String(fields['labels'])) as Label[];
+  const labels = labelsSchema.parse(JSON.parse(String(fields['labels'])));
   const contents = await Promise.all(labels.map((_, at) => expand(fields[`parcel:${at}`] ?? Buffer.alloc(0))));
   const parcels = labels.map((label, at) => ({ ...label, content: contents[at] as Buffer }));
   return { report: reportSchema.parse(JSON.parse(text.toString())), parcels };

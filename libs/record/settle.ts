@@ -114,7 +114,9 @@ export function createSettle(
     const attempt = current(attemptId, undefined);
     if (typeof attempt === 'string') return attempt;
     const at = Date.now();
-    const outcome = attempt.state === 'queued' ? 'returned' : 'failed';
+    // A reason of its own means that a worker had begun, though the fact of it may have been lost on the way.
+    if (attempt.state === 'queued' && reason !== 'worker_lost') start(attempt, 'unknown', null, at);
+    const outcome = attempt.state === 'queued' && reason === 'worker_lost' ? 'returned' : 'failed';
     endAttempt.run(outcome, at, null, attempt.id);
     outbox.drop(attempt.id);
     settleTask(attempt, { outcome, reason, detail }, { by, actor: 'reaper' }, at);

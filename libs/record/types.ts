@@ -159,7 +159,10 @@ export interface Settle {
    * The artifact files are written before it, so that a crash leaves only an unreferenced file.
    */
   report(report: Report, artifacts: ArtifactContent[]): Applied;
-  /** Puts the task of a lost attempt back to `ready` (never started) or fails it with `reason`, by default `worker_lost` (started). Does nothing when the attempt has ended. */
+  /**
+   * Ends a lost attempt: its task goes back to `ready` when it never started, or fails as `worker_lost`. With another `reason` it fails in either case.
+   * A task that is being cancelled ends as cancelled. Does nothing when the attempt has ended.
+   */
   lost(attemptId: string, detail: string, by: Party, reason?: FailureReason): Applied;
 }
 

@@ -18,7 +18,14 @@ export async function startReaper(config: Config, log: Log): Promise<Running> {
   const broker = connectBroker(options, log);
   const dispatcher = createDispatcher({ record, broker, lookAhead: config.look_ahead, log });
   const reports = createReports(record, broker, log);
-  const lostAttempts = createLostAttempts({ record, broker, heartbeatMs: config.heartbeat_ms, log, onLost: dispatcher.wake });
+  const lostAttempts = createLostAttempts({
+    record,
+    broker,
+    heartbeatMs: config.heartbeat_ms,
+    leaseMs: config.lease_ms,
+    log,
+    onLost: dispatcher.wake,
+  });
   const missedReports: Sweep = {
     name: 'missed reports',
     run: async () => {

@@ -11,32 +11,36 @@ export interface Reports {
 }
 
 export function createReports(record: TaskRecord, broker: Broker, log: Log): Reports {
+  /** Word of one report comes from several sides at once; it is read once. */
+  const underWay = new Map<string, Promise<boolean>>();
+
   const settle = async (attemptId: string): Promise<boolean> => {
-    const found = await read(attemptId);
+    const found = await readAndApply(attemptId);
     if (found === undefined) return false;
-    const applied =
-      found === 'unreadable'
-        ? record.settle.lost(attemptId, 'Its report could not be read.', 'reaper', 'internal_error')
-        : record.settle.report(found.report, found.parcels);
     // Whatever the record made of it, there is nothing more to come of this report.
     await broker.acknowledge(attemptId);
-    const outcome = found === 'unreadable' ? undefined : found.report.outcome;
-    log.info({ attempt: attemptId, outcome, applied }, applied === 'applied' ? 'report applied' : 'report refused');
-    return applied === 'applied';
+    log.info({ attempt: attemptId, ...found }, found.applied === 'applied' ? 'report applied' : 'report refused');
+    return found.applied === 'applied';
   };
 
-  /** A report that breaks the contract can't be applied now or later; one that Redis does not give can be read again. */
-  const read = async (attemptId: string) => {
+  const readAndApply = async (attemptId: string) => {
     try {
-      return await broker.readReport(attemptId);
+      const found = await broker.readReport(attemptId);
+      return found && { outcome: found.report.outcome, applied: record.settle.report(found.report, found.parcels) };
     } catch (err) {
       if (!isMalformed(err)) throw err;
       log.error({ err, attempt: attemptId }, 'a report could not be read');
-      return 'unreadable' as const;
+      const applied = record.settle.lost(
+        attemptId,
+        'Its report could not be read; the log of the reaper says why.',
+        'reaper',
+        'internal_error',
+      );
+      return { outcome: 'failed', applied };
     }
   };
 
-  const apply = async (attemptId: string): Promise<boolean> => {
+  const attempt = async (attemptId: string): Promise<boolean> => {
     try {
       return await settle(attemptId);
     } catch (err) {
@@ -44,6 +48,11 @@ export function createReports(record: TaskRecord, broker: Broker, log: Log): Rep
       log.warn({ err, attempt: attemptId }, 'a report could not be applied yet');
       return false;
     }
+  };
+  const apply = (attemptId: string): Promise<boolean> => {
+    const applying = underWay.get(attemptId) ?? attempt(attemptId).finally(() => underWay.delete(attemptId));
+    underWay.set(attemptId, applying);
+    return applying;
   };
 
   return {
@@ -56,8 +65,8 @@ export function createReports(record: TaskRecord, broker: Broker, log: Log): Rep
   };
 }
 
-/** JSON, schema and decompression errors: the bytes are wrong, not the moment. */
+/** JSON, schema, decompression and constraint errors: the report is wrong, not the moment. */
 const isMalformed = (error: unknown): boolean =>
   error instanceof SyntaxError ||
   (error as { name?: string }).name === 'ZodError' ||
-  String((error as { code?: string }).code).startsWith('Z_');
+  /^(Z_|SQLITE_CONSTRAINT)/.test(String((error as { code?: string }).code));

@@ -13,7 +13,9 @@ const { options, identity, timing } = JSON.parse(process.argv[2] ?? '') as Worke
 const tell = (message: WorkerMessage) => process.send?.(message);
 const worker = connectWorker(options, identity, timing, pino({ level: 'silent' }));
 process.on('disconnect', () => process.exit(0));
-await worker.start(async ({ job, signal }) => {
+await worker.start(async ({ job, signal, fact }) => {
+  const { workerId, host } = identity;
+  fact({ type: 'attempt.started', attemptId: job.attemptId, fence: job.fence, at: Date.now(), workerId, host });
   tell({ type: 'begun', attemptId: job.attemptId });
   const reason = await new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve(String(signal.reason))));
   tell({ type: 'ended', attemptId: job.attemptId, reason });

@@ -8,6 +8,8 @@ import { afterEach } from 'vitest';
 
 export interface TestRecord {
   record: TaskRecord;
+  /** The data folder of a stack, and the record's own below it. */
+  folder: string;
   dataDir: string;
   client: Principal;
   /** Records one task, and returns its id. */
@@ -18,14 +20,15 @@ export interface TestRecord {
 export function withRecord(): { open(): TestRecord } {
   const opened: TestRecord[] = [];
   afterEach(() => {
-    for (const { record, dataDir } of opened.splice(0)) {
+    for (const { record, folder } of opened.splice(0)) {
       record.close();
-      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     }
   });
   return {
     open() {
-      const dataDir = mkdtempSync(join(tmpdir(), 'tb-record-'));
+      const folder = mkdtempSync(join(tmpdir(), 'tb-record-'));
+      const dataDir = join(folder, 'record');
       const record = openRecord({ dataDir });
       const { info } = record.tokens.create('tester', { operator: false }, 'test');
       const client = { clientId: info.clientId, clientName: info.clientName, operator: info.operator };
@@ -34,7 +37,7 @@ export function withRecord(): { open(): TestRecord } {
         const [submitted] = await record.tasks.submit(client, [submitSchema.parse({ goal: 'do it', project: 'sample', ...input })]);
         return submitted?.task.id as string;
       };
-      const made = { record, dataDir, client, submit };
+      const made = { record, folder, dataDir, client, submit };
       opened.push(made);
       return made;
     },

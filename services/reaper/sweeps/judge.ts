@@ -14,16 +14,33 @@ export interface AttemptFacts {
   orphanedSince: number | undefined;
 }
 
-export type Verdict = { verdict: 'keep' } | { verdict: 'watch' } | { verdict: 'lost'; detail: string };
+/** How long nothing may stand for an attempt before it counts as lost, in milliseconds. */
+export interface Patience {
+  /** Longer than a heartbeat: a Redis that was emptied knows of no worker until each has spoken again. */
+  silenceMs: number;
+  /** With an active job: what may be left of its lock. Until that ends, its worker rightly goes on. */
+  lockMs: number;
+}
+
+export type Verdict = { verdict: 'keep' } | { verdict: 'watch'; againMs: number } | { verdict: 'lost'; detail: string };
+
+/** A heartbeat may be this late on a busy machine, in milliseconds. */
+const lateMs = 1_000;
+
+export const patienceOf = ({ heartbeatMs, leaseMs }: { heartbeatMs: number; leaseMs: number }): Patience => ({
+  silenceMs: heartbeatMs + lateMs,
+  // Silence is seen three heartbeats after the last one, and the lock may have been renewed just before the next was due.
+  lockMs: leaseMs - 2 * heartbeatMs,
+});
 
 const keep: Verdict = { verdict: 'keep' };
 
-/** @param graceMs how long nothing may stand for an attempt before it counts as lost, in milliseconds */
-export function judgeAttempt(facts: AttemptFacts, now: number, graceMs: number): Verdict {
+export function judgeAttempt(facts: AttemptFacts, now: number, { silenceMs, lockMs }: Patience): Verdict {
   if (facts.reported || facts.claimed) return keep;
   if (facts.state === 'queued' && (!facts.delivered || facts.job === 'waiting')) return keep;
-  // One look can fall between two steps of a healthy attempt, such as a job just taken whose worker has not yet said so.
-  if (facts.orphanedSince === undefined || now - facts.orphanedSince < graceMs) return { verdict: 'watch' };
+  const patience = facts.job === 'active' ? Math.max(silenceMs, lockMs) : silenceMs;
+  const left = (facts.orphanedSince ?? now) + patience - now;
+  if (left > 0) return { verdict: 'watch', againMs: left };
   const seen = facts.job === 'absent' ? 'its job is gone from the broker' : `its job is ${facts.job}`;
   return { verdict: 'lost', detail: `No living worker is at work on it, and ${seen}.` };
 }

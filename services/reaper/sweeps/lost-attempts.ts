@@ -2,22 +2,21 @@
 import type { Broker } from '@taskbridge/broker';
 import type { Log } from '@taskbridge/platform';
 import type { TaskRecord } from '@taskbridge/record';
-import { judgeAttempt } from './judge.ts';
+import { judgeAttempt, patienceOf } from './judge.ts';
 import type { Sweep } from './sweep.ts';
 
 export interface LostAttemptsOptions {
   record: TaskRecord;
   broker: Broker;
   heartbeatMs: number;
+  leaseMs: number;
   log: Log;
   /** Called after an attempt was settled as lost. */
   onLost(): void;
 }
 
-/** A second look follows after so long, in milliseconds: a worker's silence was waited for already. */
-const graceMs = 1_000;
-
-export function createLostAttempts({ record, broker, heartbeatMs, log, onLost }: LostAttemptsOptions): Sweep {
+export function createLostAttempts({ record, broker, heartbeatMs, leaseMs, log, onLost }: LostAttemptsOptions): Sweep {
+  const patience = patienceOf({ heartbeatMs, leaseMs });
   const orphanedSince = new Map<string, number>();
   /** When Redis was found reachable: just after that a missing worker may only not have spoken yet. */
   let readySince: number | undefined;
@@ -47,11 +46,11 @@ export function createLostAttempts({ record, broker, heartbeatMs, log, onLost }:
           reported: reported.has(id),
           orphanedSince: orphanedSince.get(id),
         } as const;
-        const verdict = judgeAttempt(facts, now, graceMs);
+        const verdict = judgeAttempt(facts, now, patience);
         if (verdict.verdict === 'keep') orphanedSince.delete(id);
         if (verdict.verdict === 'watch') {
           if (!orphanedSince.has(id)) orphanedSince.set(id, now);
-          again = graceMs;
+          again = Math.min(again ?? verdict.againMs, verdict.againMs);
         }
         if (verdict.verdict !== 'lost') continue;
         orphanedSince.delete(id);
