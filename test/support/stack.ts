@@ -8,7 +8,7 @@ import { openRecord, type Principal, type TaskRecord } from '@taskbridge/record'
 import { type ModelServer, startModelServer } from '../model-server/index.ts';
 import type { Scenario } from '../model-server/scenario.ts';
 import { connectPlanner, type Planner } from './client.ts';
-import { fingerprint, sampleRepository } from './repo.ts';
+import { fingerprint, git, sampleRepository } from './repo.ts';
 import { type Service, type ServiceName, startService } from './service.ts';
 
 export interface StackOptions {
@@ -36,6 +36,8 @@ export interface Stack extends AsyncDisposable {
   start(name: ServiceName, as?: string): Promise<Service>;
   /** Resolves once the task has ended, woken by the record itself. */
   settled(taskId: string): Promise<void>;
+  /** A file as it stands on a ref of the project's mirror. */
+  mirrorFile(ref: string, file: string): Promise<string>;
   /** Everything of the user's repository but what TaskBridge may publish. */
   fingerprint(): Promise<string>;
 }
@@ -102,6 +104,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       const unwatch = record.events.watch(look);
       look();
     });
+  stack.mirrorFile = async (ref, file) => {
+    const [project] = record.projects.list();
+    return (await git(join(data, 'worker', 'mirrors', `${project?.id}.git`), 'show', `${ref}:${file}`)).stdout;
+  };
   stack.fingerprint = () => fingerprint(repository, { withoutTaskBranches: true });
   stack[Symbol.asyncDispose] = async () => {
     await stack.planner[Symbol.asyncDispose]();
