@@ -15,16 +15,33 @@ const busy = 5;
 
 const inProcess = new Map<string, Promise<unknown>>();
 
-/** Runs `work` while holding the lock that `file` stands for. Waiters of one process queue in order and without polling. */
+/**
+ * Runs `work` while holding the lock that `file` stands for. Waiters of one process queue in order and without polling.
+ * An abort ends the wait at once; work that has begun is left to see the signal itself.
+ */
 export async function withRepositoryLock<T>(file: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   const before = inProcess.get(file) ?? Promise.resolve();
-  const mine = before.then(() => locked(file, signal, work));
-  const settled = mine.catch(() => undefined);
+  const waited = Promise.withResolvers<void>();
+  const giveUp = () => waited.reject(signal?.reason);
+  signal?.addEventListener('abort', giveUp, { once: true });
+  const mine = before.then(() => {
+    signal?.throwIfAborted();
+    return locked(file, signal, () => {
+      waited.resolve();
+      return work();
+    });
+  });
+  const settled = mine.then(
+    () => undefined,
+    () => undefined,
+  );
   inProcess.set(file, settled);
   try {
+    await Promise.race([waited.promise, mine]);
     return await mine;
   } finally {
-    if (inProcess.get(file) === settled) inProcess.delete(file);
+    signal?.removeEventListener('abort', giveUp);
+    void settled.then(() => inProcess.get(file) === settled && inProcess.delete(file));
   }
 }
 
