@@ -26,6 +26,12 @@ test.each([
   ['services/gateway/a.ts', 'belongs to libs/broker', "import Redis from 'ioredis';"],
   ['libs/broker/a.ts', 'belongs to libs/record', "const s = await import('better-sqlite3');"],
   ['libs/cli/a.ts', 'belongs to tests', "import { test } from 'vitest';"],
+  ['libs/cli/a.ts', 'belongs to libs/broker', "import a from 'node:fs'; import Redis from 'ioredis';"],
+  ['libs/cli/a.ts', 'belongs to libs/broker', "import {\n  // don't\n  Redis,\n} from 'ioredis';"],
+  ['libs/cli/a.ts', 'belongs to libs/broker', "let redis: import('ioredis').Redis | undefined;"],
+  ['libs/cli/a.ts', 'belongs to libs/record', "const db = createRequire(import.meta.url)('better-sqlite3');"],
+  ['libs/cli/a.ts', 'belongs to libs/record', 'const db = await import(`better-sqlite3`);'],
+  ['libs/cli/a.ts', 'names what it imports only as it runs', 'const db = await import(name);'],
   ['libs/cli/index.ts', 'does not say what it is', 'export {};'],
   ['services/reaper/long.ts', 'lines', '\n'.repeat(500)],
 ])('a breach in %s is found: %s', (file, breach, text) => {

@@ -40,6 +40,7 @@ function judge({ file, specifier, target }: Import): string | undefined {
     if (packageOf(target) === from || (tested && target.startsWith('test/'))) return undefined;
     return target === 'package.json' ? undefined : `${file} reaches into ${target}; import the package instead`;
   }
+  if (specifier === undefined) return `${file} names what it imports only as it runs; nobody can hold it to anything`;
   const lib = /^@taskbridge\/([\w-]+)(\/.+)?$/.exec(specifier);
   if (lib?.[1]) {
     if (lib[2]) return `${file} imports ${specifier}; only a package's index is its face`;
