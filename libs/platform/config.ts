@@ -72,7 +72,11 @@ export const configSchema = z.strictObject({
     .default(1)
     .describe('Attempts handed to the broker beyond the free slots, so that a freed slot finds work at once.'),
   heartbeat_ms: milliseconds.default(3_000).describe('How often a worker says it is there; it counts as gone after three times this.'),
-  lease_ms: milliseconds.default(15_000).describe("Lifetime of a job's lock; a worker that can't renew it stops its agent."),
+  lease_ms: milliseconds
+    .default(15_000)
+    .describe(
+      "Lifetime of a job's lock; a worker that can't renew it stops its agent, and a silent one counts as dead once it has run out.",
+    ),
   sweep_ms: milliseconds.default(5_000).describe('How often the reaper looks for what events did not tell it.'),
   drain_ms: milliseconds.default(10_000).describe('How long a stopping worker lets attempts finish before it hands them back.'),
   run_minutes: z.coerce.number().positive().max(1_440).default(60).describe('Total time for one attempt when the contract names none.'),

@@ -8,6 +8,8 @@ import { withReaper } from '../support/reaper.ts';
 import { withRedis } from '../support/redis.ts';
 
 const redis = withRedis();
+/** Long enough for a busy machine. */
+const soon = { timeout: 20_000 };
 const openStage = withReaper(redis);
 
 test.each([
@@ -25,7 +27,7 @@ test.each([
   await stage.until(() => record.tasks.get(client, taskId).state === 'failed');
   expect(record.tasks.get(client, taskId)).toMatchObject({ attempts: 1, failure: { reason: 'worker_lost' } });
   const broker = await stage.broker();
-  await expect.poll(() => broker.jobState('host-here', attemptId(taskId, 1))).not.toBe('waiting');
+  await expect.poll(() => broker.jobState('host-here', attemptId(taskId, 1)), soon).not.toBe('waiting');
 });
 
 test('a task that is being cancelled ends as cancelled when its worker is dead', async () => {
@@ -97,7 +99,7 @@ test('Redis away for longer than a worker may be silent: nobody is judged, and t
   await redis.kill();
   await sleep(5 * timing.heartbeatMs); // The outage itself.
   await redis.start();
-  await expect.poll(() => broker.workers().catch(() => []), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => broker.workers().catch(() => []), soon).toHaveLength(1);
   hold.open();
   await stage.until(() => record.tasks.get(client, taskId).state === 'done');
   expect(record.tasks.attempts(client, taskId)).toHaveLength(1);
@@ -135,9 +137,9 @@ test('a worker that is silent for less than its lease is not taken for dead', as
   await stage.until(() => record.tasks.get(client, taskId).state === 'running');
   const broker = await stage.broker();
   child.kill('SIGSTOP');
-  await expect.poll(() => broker.workers(), { timeout: 5_000 }).toEqual([]);
+  await expect.poll(() => broker.workers(), soon).toEqual([]);
   await sleep(8 * timing.heartbeatMs); // The silence itself: long enough for every look but the one at the lease's end.
   child.kill('SIGCONT');
-  await expect.poll(() => broker.workers(), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => broker.workers(), soon).toHaveLength(1);
   expect(record.tasks.get(client, taskId).state).toBe('running');
 });

@@ -6,6 +6,8 @@ import { gate, recordingLog } from '../support/delivery.ts';
 import { type ReaperStage, withReaper } from '../support/reaper.ts';
 import { withRedis } from '../support/redis.ts';
 
+/** Long enough for a busy machine. */
+const soon = { timeout: 20_000 };
 const openStage = withReaper(withRedis());
 
 const allDone = (tasks: string[], { record, client }: ReaperStage) => tasks.every((id) => record.tasks.get(client, id).state === 'done');
@@ -35,7 +37,7 @@ test('a report becomes the end of its task, with its artifacts; then nothing of 
   expect(record.artifacts.read(client, taskId, 'diff')?.content).toEqual(Buffer.from([0xff, 0x00, 0x2b]));
   expect(endings([taskId], stage)).toEqual(once([taskId]));
   const broker = await stage.broker();
-  await expect.poll(() => broker.jobState('host-here', attemptId(taskId, 1))).toBe('absent');
+  await expect.poll(() => broker.jobState('host-here', attemptId(taskId, 1)), soon).toBe('absent');
   expect(await broker.waitingReports()).toEqual([]);
 });
 
@@ -75,7 +77,7 @@ test('a reaper that is killed again and again while reports come in applies each
   await stage.until(() => allDone(tasks, stage));
   expect(endings(tasks, stage)).toEqual(once(tasks));
   const broker = await stage.broker();
-  await expect.poll(() => broker.waitingReports()).toEqual([]);
+  await expect.poll(() => broker.waitingReports(), soon).toEqual([]);
 });
 
 test('two reapers at once settle nothing twice', async () => {
@@ -105,7 +107,7 @@ test.each([
   await stage.reaper();
   await stage.until(() => allDone(good, stage) && record.tasks.get(client, bad).state === 'failed');
   expect(record.tasks.get(client, bad)).toMatchObject({ attempts: 1, failure: { reason: 'internal_error' } });
-  await expect.poll(() => acknowledged).toContain(attemptId(bad, 1));
+  await expect.poll(() => acknowledged, soon).toContain(attemptId(bad, 1));
 });
 
 test('a report with an old fence, one for an unknown attempt and one that comes again are refused, acknowledged and said', async () => {
@@ -124,15 +126,15 @@ test('a report with an old fence, one for an unknown attempt and one that comes 
   });
   worker.onAcknowledged((id) => id && acknowledged.add(id));
   await stage.reaper(log);
-  await expect.poll(() => acknowledged.size).toBe(2);
+  await expect.poll(() => acknowledged.size, soon).toBe(2);
   expect(record.tasks.get(client, taskId).state).not.toBe('failed');
   hold.open();
   await stage.until(() => allDone([taskId], stage));
   const report = record.tasks.attempts(client, taskId)[0]?.report as Report;
   await worker.deliver(report, []);
   const refused = () => lines.filter((line) => line === 'info report refused');
-  await expect.poll(refused).toHaveLength(3);
+  await expect.poll(refused, soon).toHaveLength(3);
   expect(endings([taskId], stage)).toEqual(once([taskId]));
   const broker = await stage.broker();
-  await expect.poll(() => broker.waitingReports()).toEqual([]);
+  await expect.poll(() => broker.waitingReports(), soon).toEqual([]);
 });
