@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { opencodeBinary, opencodeConfig } from '@taskbridge/agents';
 import { execa } from 'execa';
-import { writesFile } from '../e2e/scenarios.ts';
 import { sampleRepository } from '../support/repo.ts';
+import { writesFile } from '../support/scenarios.ts';
 import { type Stack, startStack } from '../support/stack.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 7);

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
+import { writesFile } from '../support/scenarios.ts';
 import { operator, startStack } from '../support/stack.ts';
-import { writesFile } from './scenarios.ts';
 
 /** Finds the native binary by itself; the package's own command needs an install script to have run. */
 const claudeCode = join(dirname(createRequire(import.meta.url).resolve('@anthropic-ai/claude-code/package.json')), 'cli-wrapper.cjs');

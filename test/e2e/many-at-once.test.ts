@@ -1,8 +1,8 @@
 /** Twenty tasks at once on one repository, two workers: no lock failure, nothing lost, nothing doubled, the user's checkout untouched. */
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
+import { writesFile } from '../support/scenarios.ts';
 import { operator, startStack } from '../support/stack.ts';
-import { writesFile } from './scenarios.ts';
 
 test('two workers carry twenty tasks on one repository', async () => {
   const names = Array.from({ length: 20 }, (_, i) => `file-${String(i).padStart(2, '0')}`);

@@ -1,7 +1,7 @@
 /** The handoff survives what breaks round it. */
 import { expect, test } from 'vitest';
+import { writesFile } from '../support/scenarios.ts';
 import { operator, startStack } from '../support/stack.ts';
-import { writesFile } from './scenarios.ts';
 
 interface Done {
   tasks: { id: string; state: string }[];

@@ -1,8 +1,8 @@
 /** What a service leaves when it dies in the middle is found by the others. */
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
+import { writesFile } from '../support/scenarios.ts';
 import { operator, type Stack, startStack } from '../support/stack.ts';
-import { writesFile } from './scenarios.ts';
 
 const submit = async (stack: Stack, goal: string): Promise<string> =>
   (await stack.planner.call<{ task: { id: string } }>('submit_task', { project: 'sample', goal })).task.id;

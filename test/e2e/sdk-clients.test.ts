@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writesFile } from '../support/scenarios.ts';
 import { operator, type Stack, startStack } from '../support/stack.ts';
-import { writesFile } from './scenarios.ts';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { type AttemptJob, salvageRef } from '@taskbridge/contract';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runs, writesFile, writesThenSleeps } from '../support/worker-scenarios.ts';
+import { runs, writesFile, writesThenSleeps } from '../support/scenarios.ts';
 import { startWorkerStage, type WorkerStage } from '../support/worker-stage.ts';
 
 const long = { timeout: 120_000 };

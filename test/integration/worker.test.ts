@@ -3,7 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { logLineSchema } from '@taskbridge/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runs, says, unauthorized, writesFile } from '../support/worker-scenarios.ts';
+import { runs, says, unauthorized, writesFile } from '../support/scenarios.ts';
 import { modelKey, startWorkerStage, type WorkerStage } from '../support/worker-stage.ts';
 
 let stage: WorkerStage;

@@ -1,8 +1,9 @@
-/** What the scripted model does in the worker's tests, by words in the goal. */
+/** What the scripted model does in tests that run the real OpenCode, by words in the goal. */
 import type { Scenario } from '../model-server/scenario.ts';
 
 export const says = (when: string, text: string): Scenario => ({ when, turns: [{ text }] });
 
+/** Writes one file with the write tool, looks at it with the shell, and says what it did. */
 export const writesFile = (when: string, file: string, content: string): Scenario => ({
   when,
   turns: [
