@@ -66,6 +66,13 @@ export function addProjectCommands(program: Command): void {
 /** Option values given several times. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
+/** A name from the repository's, with what a name can't hold replaced. */
+const nameOf = (source: string): string =>
+  basename(source)
+    .replace(/\.git$/, '')
+    .replace(/[^\w.-]+/g, '-')
+    .replace(/^-+|-+$/g, '') || 'project';
+
 /** A project as the record takes it, after a look at the repository. */
 export async function describeProject(source: string, options: Omit<AddOptions, 'json'>, config: Config): Promise<ProjectInput> {
   if (/^[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/@]*@/i.test(source)) {
@@ -73,7 +80,7 @@ export async function describeProject(source: string, options: Omit<AddOptions, 
   }
   const found = await inspectRepository(source);
   const input = projectSchema.safeParse({
-    name: options.name ?? basename(found.source).replace(/\.git$/, ''),
+    name: options.name ?? nameOf(found.source),
     source: found.source,
     kind: found.kind,
     // Only workers of this host can read a path on it.
@@ -84,7 +91,7 @@ export async function describeProject(source: string, options: Omit<AddOptions, 
   });
   if (!input.success) {
     const [issue] = input.error.issues;
-    throw new CliError(`The project's ${issue?.path.join('.')} is not usable: ${issue?.message}.`);
+    throw new CliError(`The project's ${issue?.path.join('.')} is not usable: ${issue?.message}. See: taskbridge project add --help.`);
   }
   return input.data;
 }
