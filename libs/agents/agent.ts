@@ -36,12 +36,26 @@ function limitsOf({ sandboxed, relayKey }: Warm): LimitEvidence[] {
       enforcedBy: 'none',
       note: 'processes are found by a mark in their environment and ended',
     }),
-    { limit: 'clean environment', enforcedBy: 'os', note: 'built from nothing' },
-    relayKey
-      ? { limit: 'the model key is hidden', enforcedBy: 'os', note: 'the agent knows only a relay on loopback' }
-      : { limit: 'the model key is hidden', enforcedBy: 'none', note: 'OpenCode talks to this provider itself and holds its key' },
+    by('clean environment', 'built from nothing, and no other process can be looked into', {
+      limit: 'clean environment',
+      enforcedBy: 'none',
+      note: "built from nothing, but a process of the same user can read the worker's",
+    }),
+    keyLimit(sandboxed, relayKey !== undefined),
     { limit: 'network', enforcedBy: 'none', note: "the agent reaches what the worker's host reaches" },
   ];
+}
+
+function keyLimit(sandboxed: boolean, relayed: boolean): LimitEvidence {
+  const limit = 'the model key is hidden';
+  if (!relayed) return { limit, enforcedBy: 'none', note: 'OpenCode talks to this provider itself and holds its key' };
+  if (!sandboxed)
+    return {
+      limit,
+      enforcedBy: 'none',
+      note: "the agent is given a relay, but a process of the same user can read the worker's environment",
+    };
+  return { limit, enforcedBy: 'os', note: 'the agent knows only a relay on loopback' };
 }
 
 /** Runs a command with a shell; the tail of its output is kept, both streams together in the order they came. */

@@ -57,6 +57,8 @@ export function createTree(
 ): Tree {
   const { mirror, admin, path, base } = open;
   const { project, branch, taskId, attempt } = request;
+  /** True while all that the agent left is on a ref. */
+  let saved = false;
   const take = async (message: string): Promise<Snapshot> => {
     try {
       return await snapshot(git, { mirror, admin, path, base: base.commit, identity, message });
@@ -73,6 +75,7 @@ export function createTree(
     capture: async ({ title, taskId: id }, maxDiffBytes): Promise<Patch> => {
       const taken = await take(`${title}\n\nTaskBridge-Task: ${id}\n`);
       if (taken.empty) {
+        saved = true;
         return {
           head: base.commit,
           empty: true,
@@ -86,6 +89,7 @@ export function createTree(
       }
       // On a ref at once: from here on the worktree may go.
       await git.text(['-C', mirror, 'update-ref', `refs/taskbridge/${taskId}/${attempt}/head`, taken.commit]);
+      saved = true;
       const { files, total, paths } = await changedFiles(git, mirror, base.commit, taken.commit);
       const { output, bytes } = await unifiedDiff(git, mirror, base.commit, taken.commit, maxDiffBytes);
       return {
@@ -100,7 +104,11 @@ export function createTree(
       };
     },
     publish: (head) => publishBranch(git, { mirror, project, branch, head, expected }),
-    salvage: () => salvageTree(git, open, identity),
+    salvage: async () => {
+      const ref = await salvageTree(git, open, identity);
+      saved = true;
+      return ref;
+    },
     revert: async () => {
       const status = await git.text(
         [...at(admin, path), 'status', '--porcelain', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=all'],
@@ -117,7 +125,8 @@ export function createTree(
     },
     [Symbol.asyncDispose]: async () => {
       try {
-        const ref = await salvageTree(git, open, identity);
+        // A second look at a large tree would only find what is on a ref already.
+        const ref = saved ? undefined : await salvageTree(git, open, identity);
         if (ref) log.debug({ task: taskId, ref }, 'the tree is on its salvage ref');
         // Frees the branch for another worktree; what stands in the tree is cleared by the next one to use the path.
         await git.text([...at(admin, path), 'update-ref', '--no-deref', 'HEAD', base.commit], { cwd: path });

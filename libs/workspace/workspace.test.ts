@@ -158,6 +158,21 @@ describe('nothing is lost', () => {
     expect((await git(repo, 'for-each-ref', '--format=%(refname)', 'refs/taskbridge')).stdout).toBe('');
   });
 
+  test('a tree that is closed before its work was captured is saved; one that was captured leaves no salvage beside it', async () => {
+    {
+      await using tree = await workspace.open(request());
+      await writeFile(join(tree.path, 'late.txt'), 'late\n');
+    }
+    expect((await git(workspace.mirrorPath('p_1'), 'show', 'refs/taskbridge/t_1/1/salvage:late.txt')).stdout).toBe('late');
+    {
+      await using tree = await workspace.open(request({ attempt: 2 }));
+      await writeFile(join(tree.path, 'taken.txt'), 'taken\n');
+      await capture(tree);
+    }
+    const refs = (await git(workspace.mirrorPath('p_1'), 'for-each-ref', '--format=%(refname)', 'refs/taskbridge')).stdout;
+    expect(refs.split('\n')).toEqual(['refs/taskbridge/t_1/1/salvage', 'refs/taskbridge/t_1/2/head']);
+  });
+
   test('work that a killed worker left is saved before its path is used again', async () => {
     const tree = await workspace.open(request());
     await writeFile(join(tree.path, 'unsaved.txt'), 'precious\n');
