@@ -51,7 +51,7 @@ test('a server is kept for its project, replaced when it died, and made anew wit
 }, 120_000);
 
 test.each([
-  ['too old', { maxAgeMs: 0 }],
+  ['too old', { maxAgeMs: -1 }],
   ['too big', { maxMemoryBytes: 1 }],
 ])(
   'a server that is %s is not given to another attempt',
