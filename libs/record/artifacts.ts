@@ -1,6 +1,6 @@
 /** Artifacts: content-addressed, compressed files beside the database. A file is written whole before a row refers to it. */
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ArtifactRef } from '@taskbridge/contract';
@@ -54,12 +54,16 @@ export function createArtifactStore(db: Database, dir: string): ArtifactStore {
       const sha256 = createHash('sha256').update(content).digest('hex');
       const file = fileOf(sha256);
       if (existsSync(file)) return sha256;
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(file));
       const temporary = `${file}.${process.pid}.tmp`;
       const fd = openSync(temporary, 'w', 0o600);
       try {
-        writeSync(fd, gzipSync(content));
+        // The whole of it or an error: a single write to a disk that fills up may end early without one.
+        writeFileSync(fd, gzipSync(content));
         fsyncSync(fd);
+      } catch (error) {
+        rmSync(temporary, { force: true });
+        throw error;
       } finally {
         closeSync(fd);
       }
@@ -82,6 +86,13 @@ export function createArtifactStore(db: Database, dir: string): ArtifactStore {
       return row && { ref: toRef(row), content: gunzipSync(readFileSync(fileOf(row.sha256))) };
     },
   };
+}
+
+/** Makes a folder and those above it, durably: each stands in the one above. */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; made !== dirname(first); made = dirname(made)) syncFolder(dirname(made));
 }
 
 /** A rename is durable once its folder is. */

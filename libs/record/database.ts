@@ -1,9 +1,10 @@
 /** Opens the database and brings its schema up to date. */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
 export type Database = Sqlite.Database;
+export type Statement<Bind extends unknown[], Row> = Sqlite.Statement<Bind, Row>;
 
 const migrationsDir = new URL('./migrations/', import.meta.url);
 
@@ -18,10 +19,14 @@ export const databaseFile = (dir: string): string => join(dir, 'taskbridge.db');
  */
 export function openDatabase(dir: string): Database {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // Also a folder that was there before: contracts and logs are for its owner alone.
+  chmodSync(dir, 0o700);
   const db = new Sqlite(databaseFile(dir), { timeout: busyMs });
   db.pragma('journal_mode = WAL');
   // An acknowledged submit survives power loss.
   db.pragma('synchronous = FULL');
+  // On macOS only this makes the drive write what it was given; elsewhere it changes nothing.
+  db.pragma('fullfsync = ON');
   db.pragma('foreign_keys = ON');
   migrate(db);
   return db;

@@ -20,24 +20,34 @@ export function createDependents(db: Database, transitions: Transitions): Depend
   const fail = db.prepare("UPDATE tasks SET failure_reason = 'dependency_failed', failure_detail = ? WHERE id = ?");
   const stateOf = db.prepare<[string], { state: string }>('SELECT state FROM tasks WHERE id = ?');
 
-  const self: Dependents = {
-    settled: (taskId, state, at) => {
-      for (const { task_id } of heldBy.all(taskId)) {
-        if (state !== 'done') {
-          self.failHeld(task_id, taskId, at);
-          continue;
-        }
-        clear.run(task_id, taskId);
-        if (left.get(task_id)?.open === 0)
-          transitions.move(task_id, 'blockers.cleared', { by: 'reaper', actor: 'record', data: { after: taskId } }, at);
+  const release = (taskId: string, at: number): void => {
+    for (const { task_id } of heldBy.all(taskId)) {
+      clear.run(task_id, taskId);
+      if (left.get(task_id)?.open === 0)
+        transitions.move(task_id, 'blockers.cleared', { by: 'reaper', actor: 'record', data: { after: taskId } }, at);
+    }
+  };
+  const failHeld = (taskId: string, dependency: string, at: number): void => {
+    fail.run(`${dependency} is ${stateOf.get(dependency)?.state}.`, taskId);
+    transitions.move(taskId, 'dependency.failed', { by: 'reaper', actor: 'record', data: { dependency } }, at);
+    clearAll.run(taskId);
+  };
+  /** Fails all that wait for this task, and what waits for them. A list and no recursion: a chain may be of any length. */
+  const failAfter = (taskId: string, at: number): void => {
+    const ended = [taskId];
+    for (const dependency of ended) {
+      for (const { task_id } of heldBy.all(dependency)) {
+        failHeld(task_id, dependency, at);
+        ended.push(task_id);
       }
-    },
+    }
+  };
+
+  return {
+    settled: (taskId, state, at) => (state === 'done' ? release(taskId, at) : failAfter(taskId, at)),
     failHeld: (taskId, dependency, at) => {
-      fail.run(`${dependency} is ${stateOf.get(dependency)?.state}.`, taskId);
-      transitions.move(taskId, 'dependency.failed', { by: 'reaper', actor: 'record', data: { dependency } }, at);
-      clearAll.run(taskId);
-      self.settled(taskId, 'failed', at);
+      failHeld(taskId, dependency, at);
+      failAfter(taskId, at);
     },
   };
-  return self;
 }

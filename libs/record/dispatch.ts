@@ -1,5 +1,5 @@
 /** Handing out: one query chooses what starts, one transaction makes its attempts, the outbox makes sure that the broker gets them. */
-import { type AttemptJob, attemptId, type ProjectInput, queueOf } from '@taskbridge/contract';
+import { type AttemptJob, anyoneQueue, attemptId, queueOf } from '@taskbridge/contract';
 import type { Database } from './database.ts';
 import type { EventLog } from './event-log.ts';
 import { type ProjectRow, toProject } from './projects.ts';
@@ -15,8 +15,6 @@ interface ReadyRow {
   client_id: string;
   attempts: number;
   project_id: string;
-  kind: ProjectInput['kind'];
-  host: string | null;
 }
 
 interface OutboxRow {
@@ -43,37 +41,59 @@ export interface Outbox {
   cancel(queue: string, attemptId: string): void;
   /** The attempt needs no delivery any more, within the caller's transaction. */
   drop(attemptId: string): void;
+  /** Its worker has ended it: it needs no cancel either. */
+  dropAll(attemptId: string): void;
 }
 
 export function createOutbox(db: Database): Outbox {
   const insert = db.prepare("INSERT INTO outbox (kind, queue, attempt_id) VALUES ('cancel', ?, ?)");
   const drop = db.prepare("DELETE FROM outbox WHERE attempt_id = ? AND kind = 'enqueue'");
+  const dropAll = db.prepare('DELETE FROM outbox WHERE attempt_id = ?');
   return {
     cancel: (queue, attempt) => void insert.run(queue, attempt),
     drop: (attempt) => void drop.run(attempt),
+    dropAll: (attempt) => void dropAll.run(attempt),
   };
 }
 
 export function createDispatch(db: Database, events: EventLog, transitions: Transitions): Dispatch {
   // Fair share first: a task's place counts its client's open attempts and those of its client's ready tasks that go before it.
   // So a client's first task comes before another client's second one, however many there are. Then priority, then age.
-  const ready = db.prepare<[], ReadyRow>(`
-    WITH open AS (
-      SELECT t.client_id, count(*) AS attempts FROM attempts a JOIN tasks t ON t.id = a.task_id WHERE a.ended_at IS NULL GROUP BY t.client_id
+  // What no host has room for takes nobody's place. No more than the first few of each client and project can be chosen, and only indexes are
+  // read for it: the cost does not grow with the backlog.
+  const choose = db.prepare<{ hosts: string; free: number }, { n: number }>(`
+    WITH room AS MATERIALIZED (
+      SELECT key AS host, value AS free FROM json_each(@hosts) WHERE value > 0
+    ), target AS MATERIALIZED (
+      SELECT p.id AS project_id, r.host, r.free
+        FROM projects p LEFT JOIN room r ON r.host = p.host AND p.kind = 'path'
+       WHERE p.kind = 'url' OR p.host IS NULL OR r.host IS NOT NULL
+    ), open AS MATERIALIZED (
+      SELECT t.client_id, count(*) AS attempts FROM attempts a CROSS JOIN tasks t ON t.id = a.task_id WHERE a.ended_at IS NULL GROUP BY t.client_id
+    ), first AS (
+      SELECT c.id AS client_id, g.host, g.free, t.value ->> 0 AS n, t.value ->> 1 AS priority
+        FROM clients c CROSS JOIN target g CROSS JOIN json_each((
+          SELECT json_group_array(json_array(n, priority)) FROM (
+            SELECT n, priority FROM tasks INDEXED BY ready_tasks
+             WHERE state = 'ready' AND client_id = c.id AND project_id = g.project_id ORDER BY priority DESC, n LIMIT @free))) t
     ), placed AS (
-      SELECT t.*, coalesce(o.attempts, 0) + row_number() OVER (PARTITION BY t.client_id ORDER BY t.priority DESC, t.n) AS place
-        FROM tasks t LEFT JOIN open o ON o.client_id = t.client_id
-       WHERE t.state = 'ready'
+      SELECT f.n, f.priority, f.host, f.free,
+             coalesce(o.attempts, 0) + row_number() OVER (PARTITION BY f.client_id ORDER BY f.priority DESC, f.n) AS place
+        FROM first f LEFT JOIN open o ON o.client_id = f.client_id
+    ), fitted AS (
+      SELECT *, row_number() OVER (PARTITION BY host ORDER BY place, priority DESC, n) AS nth FROM placed
     )
-    SELECT t.id, t.title, t.contract, t.branch, t.client_id, t.attempts, t.project_id, p.kind, p.host
-      FROM placed t JOIN projects p ON p.id = t.project_id
-     ORDER BY t.place, t.priority DESC, t.n`);
+    SELECT n FROM fitted WHERE host IS NULL OR nth <= free ORDER BY place, priority DESC, n LIMIT @free`);
+  const readyTask = db.prepare<[number], ReadyRow>(
+    'SELECT id, title, contract, branch, client_id, attempts, project_id FROM tasks WHERE n = ?',
+  );
   const projectById = db.prepare<[string], ProjectRow>(
     'SELECT id, name, source, kind, host, base_branch, setup, checks FROM projects WHERE id = ?',
   );
-  const dependencyCommits = db.prepare<[string], { head_commit: string }>(`
-    SELECT d.head_commit FROM dependencies x JOIN tasks d ON d.id = x.depends_on JOIN tasks t ON t.id = x.task_id
-     WHERE x.task_id = ? AND d.project_id = t.project_id AND d.head_commit IS NOT NULL ORDER BY x.position`);
+  // CROSS JOIN keeps the order of a join: begun from the tasks, these would read their whole history.
+  const dependencyCommits = db.prepare<[string, string], { head_commit: string }>(`
+    SELECT d.head_commit FROM dependencies x CROSS JOIN tasks d ON d.id = x.depends_on
+     WHERE x.task_id = ? AND d.project_id = ? AND d.head_commit IS NOT NULL ORDER BY x.position`);
   const insertAttempt = db.prepare(
     "INSERT INTO attempts (id, task_id, number, state, queue, dispatched_at) VALUES (?, ?, ?, 'queued', ?, ?)",
   );
@@ -84,11 +104,11 @@ export function createDispatch(db: Database, events: EventLog, transitions: Tran
   const open = db.prepare<[], OpenRow>(`
     SELECT a.id, a.task_id, a.queue, a.state, a.worker_id, a.dispatched_at, t.cancelling_at,
            EXISTS (SELECT 1 FROM outbox o WHERE o.attempt_id = a.id AND o.kind = 'enqueue') AS undelivered
-      FROM attempts a JOIN tasks t ON t.id = a.task_id WHERE a.ended_at IS NULL ORDER BY a.fence`);
+      FROM attempts a CROSS JOIN tasks t ON t.id = a.task_id WHERE a.ended_at IS NULL ORDER BY a.fence`);
   const queue = db.prepare<[string], { queue: string }>('SELECT queue FROM attempts WHERE id = ?');
-  const openByHost = db.prepare<[], { host: string | null; attempts: number }>(`
-    SELECT CASE WHEN a.queue = 'anyone' THEN a.host ELSE p.host END AS host, count(*) AS attempts
-      FROM attempts a JOIN tasks t ON t.id = a.task_id JOIN projects p ON p.id = t.project_id
+  const openByHost = db.prepare<[string], { host: string | null; attempts: number }>(`
+    SELECT CASE WHEN a.queue = ? THEN a.host ELSE p.host END AS host, count(*) AS attempts
+      FROM attempts a CROSS JOIN tasks t ON t.id = a.task_id CROSS JOIN projects p ON p.id = t.project_id
      WHERE a.ended_at IS NULL GROUP BY 1`);
 
   const handOutOne = (task: ReadyRow, at: number): void => {
@@ -107,7 +127,7 @@ export function createDispatch(db: Database, events: EventLog, transitions: Tran
       project,
       contract: toContract(task),
       branch: task.branch,
-      dependencyCommits: dependencyCommits.all(task.id).map((d) => d.head_commit),
+      dependencyCommits: dependencyCommits.all(task.id, task.project_id).map((d) => d.head_commit),
     };
     countAttempt.run(number, task.id);
     insertOutbox.run(queue, id, JSON.stringify(job));
@@ -118,29 +138,16 @@ export function createDispatch(db: Database, events: EventLog, transitions: Tran
     const slots = Object.values(capacity.slotsByHost).reduce((sum, n) => sum + n, 0);
     // With nobody there to take it, nothing is handed out: the order is chosen when somebody is.
     if (slots === 0) return 0;
-    const used = openByHost.all();
-    let free = slots + capacity.lookAhead - used.reduce((sum, u) => sum + u.attempts, 0);
-    const freeByHost = new Map(
-      Object.entries(capacity.slotsByHost).map(([host, n]) => [
-        host,
-        n + capacity.lookAhead - (used.find((u) => u.host === host)?.attempts ?? 0),
-      ]),
-    );
+    const used = openByHost.all(anyoneQueue);
+    const free = slots + capacity.lookAhead - used.reduce((sum, u) => sum + u.attempts, 0);
     if (free <= 0) return 0;
+    const freeByHost = Object.entries(capacity.slotsByHost).map(([host, n]) => [
+      host,
+      n + capacity.lookAhead - (used.find((u) => u.host === host)?.attempts ?? 0),
+    ]);
     const at = Date.now();
-    const chosen: ReadyRow[] = [];
-    for (const task of ready.iterate()) {
-      const pinned = task.kind === 'path' ? task.host : null;
-      if (pinned !== null) {
-        const left = freeByHost.get(pinned) ?? 0;
-        if (left <= 0) continue;
-        freeByHost.set(pinned, left - 1);
-      }
-      chosen.push(task);
-      free -= 1;
-      if (free === 0) break;
-    }
-    for (const task of chosen) handOutOne(task, at);
+    const chosen = choose.all({ hosts: JSON.stringify(Object.fromEntries(freeByHost)), free });
+    for (const { n } of chosen) handOutOne(readyTask.get(n) as ReadyRow, at);
     return chosen.length;
   };
   const inTransaction = db.transaction(handOut);

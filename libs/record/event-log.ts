@@ -81,12 +81,17 @@ export function createEventLog(db: Database, dir: string): EventLog {
       look();
       if (turn < looksAfterWriteMs.length) looking = setTimeout(lookAgain, looksAfterWriteMs[turn], turn + 1).unref();
     };
-    watcher = watchFile(dir, { persistent: false }, (_kind, name) => {
-      if (name !== null && name !== wal) return;
-      notify();
-      lookAgain(0);
-    });
-    watcher.on('error', () => watcher?.close());
+    try {
+      watcher = watchFile(dir, { persistent: false }, (_kind, name) => {
+        if (name !== null && name !== wal) return;
+        notify();
+        lookAgain(0);
+      });
+      watcher.on('error', () => watcher?.close());
+    } catch (error) {
+      // A host that has no watches left sees other processes' commits by the safety check alone: later, but all of them.
+      if (!['ENOSPC', 'EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
     timer = setInterval(look, safetyCheckMs);
     timer.unref();
   };

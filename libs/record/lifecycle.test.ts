@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AttemptJob } from '@taskbridge/contract';
+import { type AttemptJob, noUsage } from '@taskbridge/contract';
 import { describe, expect, test } from 'vitest';
 import { aReport } from '../../test/support/attempts.ts';
 import { type TestRecord, withRecord } from '../../test/support/record.ts';
@@ -120,8 +120,9 @@ describe('settling', () => {
     t.record.settle.fact(started(job));
     expect(t.record.tasks.cancel(t.client, id, 'changed my mind')).toMatchObject({ state: 'running', cancelling: true });
     expect(t.record.dispatch.pending(9)).toMatchObject([{ kind: 'cancel', attemptId: job.attemptId }]);
-    expect(t.record.settle.report(aReport(job), [])).toBe('applied');
+    expect(t.record.settle.report(aReport(job, { head: { commit: 'abc', branch: job.branch } }), [])).toBe('applied');
     expect(t.record.tasks.get(t.client, id)).toMatchObject({ state: 'cancelled', headCommit: null });
+    expect(t.record.dispatch.pending(9)).toEqual([]);
   });
 
   test('a lost attempt is returned when it never began, and fails when it had', async () => {
@@ -138,6 +139,17 @@ describe('settling', () => {
       failure: { reason: 'worker_lost', detail: 'its worker died' },
     });
     expect(t.record.settle.lost(second.attemptId, 'again', 'reaper')).not.toBe('applied');
+  });
+
+  test('what a lost attempt told of its spending is counted', async () => {
+    const t = records.open();
+    const id = await t.submit();
+    const [job] = handOut(t, 1) as [AttemptJob];
+    t.record.settle.fact(started(job));
+    const usage = { ...noUsage, inputTokens: 70, costUsd: 0.5, costKnown: true, modelCalls: 2 };
+    t.record.settle.fact({ type: 'attempt.activity', attemptId: job.attemptId, fence: job.fence, at: 6, activity: 'thinking', usage });
+    t.record.settle.lost(job.attemptId, 'gone', 'reaper');
+    expect(t.record.tasks.get(t.client, id).usage).toEqual(usage);
   });
 
   test('dependents start from the commit, or fail along the whole chain', async () => {

@@ -31,8 +31,9 @@ export function createSettle(
   const setActivity = db.prepare('UPDATE tasks SET activity = ? WHERE id = ?');
   const setUsage = db.prepare('UPDATE attempts SET usage = ? WHERE id = ?');
   const endAttempt = db.prepare('UPDATE attempts SET state = ?, ended_at = ?, report = ? WHERE id = ?');
+  const setTaskUsage = db.prepare('UPDATE tasks SET usage = ? WHERE id = ?');
   const setResult = db.prepare(
-    'UPDATE tasks SET usage = ?, base_commit = coalesce(?, base_commit), head_commit = coalesce(?, head_commit), milestone = ? WHERE id = ?',
+    'UPDATE tasks SET base_commit = coalesce(?, base_commit), head_commit = coalesce(?, head_commit), milestone = ? WHERE id = ?',
   );
   const setFailure = db.prepare('UPDATE tasks SET failure_reason = ?, failure_detail = ? WHERE id = ?');
 
@@ -73,7 +74,16 @@ export function createSettle(
     return 'applied';
   };
 
-  /** Ends the task of an attempt that has just ended, or gives it back. A task that is being cancelled ends as cancelled, whatever came of it. */
+  /** What an ended attempt has spent is its task's, however it ended. */
+  const spend = (taskId: string, usage: Usage): void => {
+    const { usage: before } = taskById.get(taskId) as TaskFacts;
+    setTaskUsage.run(JSON.stringify(addUsage(JSON.parse(before) as Usage, usage)), taskId);
+  };
+
+  /**
+   * Ends the task of an attempt that has just ended, or gives it back. A task that is being cancelled ends as cancelled, whatever came of it:
+   * who asked was told that it will not be done. The attempt keeps its own outcome and report, so nothing that was made is hidden.
+   */
   const settleTask = (
     attempt: AttemptRow,
     end: { outcome: Report['outcome']; reason: FailureReason | null; detail: string },
@@ -92,6 +102,7 @@ export function createSettle(
     const data = { outcome: end.outcome, ...(end.reason ? { reason: end.reason, detail: end.detail } : {}) };
     const state = transitions.move(attempt.task_id, on[outcome], { ...cause, attemptId: attempt.id, data }, at);
     if (isTerminal(state)) dependents.settled(attempt.task_id, state, at);
+    else setActivity.run(null, attempt.task_id);
   };
 
   const report = (r: Report, contents: { name: string; attach: () => void }[]): Applied => {
@@ -102,10 +113,11 @@ export function createSettle(
     if (attempt.state === 'queued') start(attempt, r.workerId, null, r.startedAt);
     for (const { attach } of contents) attach();
     endAttempt.run(r.outcome, at, JSON.stringify(r), attempt.id);
-    const task = taskById.get(attempt.task_id) as TaskFacts;
-    const usage = addUsage(JSON.parse(task.usage) as Usage, r.usage);
-    const published = r.outcome === 'succeeded' ? (r.head?.commit ?? null) : null;
-    setResult.run(JSON.stringify(usage), r.base?.commit ?? null, published, r.milestone, attempt.task_id);
+    outbox.dropAll(attempt.id);
+    spend(attempt.task_id, r.usage);
+    const cancelling = taskById.get(attempt.task_id)?.cancelling_at !== null;
+    const head = r.outcome === 'succeeded' && !cancelling ? r.head?.commit : undefined;
+    setResult.run(r.base?.commit ?? null, head ?? null, r.milestone, attempt.task_id);
     settleTask(attempt, r, { by: 'worker', actor: r.workerId }, at);
     return 'applied';
   };
@@ -119,6 +131,8 @@ export function createSettle(
     const outcome = attempt.state === 'queued' && reason === 'worker_lost' ? 'returned' : 'failed';
     endAttempt.run(outcome, at, null, attempt.id);
     outbox.drop(attempt.id);
+    // No report tells what it spent: what it told of itself counts.
+    if (attempt.usage !== null) spend(attempt.task_id, JSON.parse(attempt.usage) as Usage);
     settleTask(attempt, { outcome, reason, detail }, { by, actor: 'reaper' }, at);
     return 'applied';
   };

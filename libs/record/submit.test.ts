@@ -44,6 +44,16 @@ describe('a batch', () => {
     expect(record.tasks.get(client, submitted[0]?.task.id ?? '').dependsOn).toEqual([submitted[1]?.task.id, submitted[2]?.task.id]);
   });
 
+  test('may name one task twice, by its id and by its place', async () => {
+    const { record, client, submit } = records.open();
+    const id = await submit({ idempotency_key: 'k' });
+    const [, dependent] = await record.tasks.submit(client, [
+      submitOf({ idempotency_key: 'k' }),
+      submitOf({ depends_on: ['#0', id, '#0'] }),
+    ]);
+    expect(record.tasks.get(client, dependent?.task.id ?? '').dependsOn).toEqual([id]);
+  });
+
   test.each([
     ['a cycle, by its numbers', [submitOf({ depends_on: ['#1'] }), submitOf({ depends_on: ['#0'] })], '#0 → #1 → #0'],
     ['a number outside', [submitOf({ depends_on: ['#7'] })], '#7'],

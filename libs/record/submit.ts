@@ -17,10 +17,12 @@ import type { EventLog } from './event-log.ts';
 import type { TaskReads } from './task-reads.ts';
 import type { Principal, Projects, Submitted } from './types.ts';
 
-/** What makes two submits the same: everything but the key. */
-function inputHash(submit: Submit): string {
+/** What makes two submits the same: everything but the key. `#n` stands for the task it means, which differs from batch to batch. */
+function inputHash(submit: Submit, dependsOn: { id: string }[]): string {
   const { idempotency_key: _, ...input } = submit;
-  return createHash('sha256').update(JSON.stringify(input)).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify({ ...input, depends_on: dependsOn.map((d) => d.id) }))
+    .digest('hex');
 }
 
 const place = (index: number, size: number, field: string): string => (size === 1 ? field : `tasks[${index}].${field}`);
@@ -73,7 +75,7 @@ export function createSubmit(db: Database, events: EventLog, reads: TaskReads, p
     dependsOn: { id: string; state: TaskState }[],
     field: (name: string) => string,
   ): Submitted => {
-    const hash = inputHash(submit);
+    const hash = inputHash(submit, dependsOn);
     const earlier = submit.idempotency_key === undefined ? undefined : byKey.get(by.clientId, submit.idempotency_key);
     if (earlier && earlier.input_hash !== hash) {
       throw new ApiError('idempotency_conflict', `This key belongs to task ${earlier.id}, which was submitted with a different input.`, {
@@ -129,7 +131,7 @@ export function createSubmit(db: Database, events: EventLog, reads: TaskReads, p
     for (const index of batchOrder(batch)) {
       const submit = batch[index] as Submit;
       const field = (name: string) => place(index, batch.length, name);
-      const dependsOn = [...new Set(submit.depends_on)].map((ref) => {
+      const named = submit.depends_on.map((ref): { id: string; state: TaskState } => {
         if (ref.startsWith('#')) return (results.get(Number(ref.slice(1))) as Submitted).task;
         try {
           return reads.row(by, ref);
@@ -141,6 +143,8 @@ export function createSubmit(db: Database, events: EventLog, reads: TaskReads, p
           });
         }
       });
+      // Two names may mean one task: an id, and the place of a submit whose key led to it.
+      const dependsOn = [...new Map(named.map((d) => [d.id, d])).values()];
       results.set(index, record(by, submit, dependsOn, field));
     }
     return batch.map((_, index) => results.get(index) as Submitted);

@@ -1,7 +1,7 @@
 /** Reading tasks. A client sees its own; an operator all. */
 import { ApiError, type AttemptView, type TaskDetail, type TaskState, type TaskSummary, taskStates } from '@taskbridge/contract';
 import type { ArtifactStore } from './artifacts.ts';
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
 import { type AttemptRow, type TaskRow, toAttempt, toContract, toFailure, toSummary } from './task-view.ts';
 import type { Page, Principal, TaskFilter, Tasks } from './types.ts';
 
@@ -18,6 +18,18 @@ const columns = `t.*, c.name AS client_name, p.name AS project_name,
 const source = `FROM tasks t JOIN clients c ON c.id = t.client_id JOIN projects p ON p.id = t.project_id
   LEFT JOIN attempts a ON a.task_id = t.id AND a.ended_at IS NULL`;
 
+/** What each filter of a list means. */
+const conditions = {
+  owner: 't.client_id = @owner',
+  state: 't.state = @state',
+  states: 't.state IN (SELECT value FROM json_each(@states))',
+  project: 'p.name = @project',
+  client: 'c.name = @client',
+  tag: 't.id IN (SELECT task_id FROM task_tags WHERE tag = @tag)',
+  text: "(t.title LIKE @text ESCAPE '\\' OR t.contract ->> 'goal' LIKE @text ESCAPE '\\')",
+};
+type Condition = keyof typeof conditions;
+
 const encodeCursor = (n: number): string => Buffer.from(String(n)).toString('base64url');
 function decodeCursor(cursor: string): number {
   const n = Number(Buffer.from(cursor, 'base64url').toString());
@@ -33,15 +45,19 @@ const like = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 export function createTaskReads(db: Database, artifacts: ArtifactStore): TaskReads {
   const one = db.prepare<[string], TaskRow>(`SELECT ${columns} ${source} WHERE t.id = ?`);
-  const page = db.prepare<Record<string, unknown>, TaskRow>(`SELECT ${columns} ${source}
-    WHERE t.n < @before
-      AND (@owner IS NULL OR t.client_id = @owner)
-      AND (@states IS NULL OR t.state IN (SELECT value FROM json_each(@states)))
-      AND (@project IS NULL OR p.name = @project)
-      AND (@client IS NULL OR c.name = @client)
-      AND (@tag IS NULL OR EXISTS (SELECT 1 FROM task_tags g WHERE g.tag = @tag AND g.task_id = t.id))
-      AND (@text IS NULL OR t.title LIKE @text ESCAPE '\\' OR t.contract ->> 'goal' LIKE @text ESCAPE '\\')
-    ORDER BY t.n DESC LIMIT @limit`);
+  // One statement for each combination of filters: a condition that is not asked for would keep SQLite from the index of one that is.
+  const pages = new Map<string, Statement<[Record<string, unknown>], TaskRow>>();
+  const page = (asked: Condition[]): Statement<[Record<string, unknown>], TaskRow> => {
+    const key = asked.join();
+    const prepared =
+      pages.get(key) ??
+      db.prepare<[Record<string, unknown>], TaskRow>(
+        `SELECT ${columns} ${source} WHERE ${['t.n < @before', ...asked.map((name) => conditions[name])].join(' AND ')}
+          ORDER BY t.n DESC LIMIT @limit`,
+      );
+    pages.set(key, prepared);
+    return prepared;
+  };
   const attemptRows = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE task_id = ? ORDER BY number');
   const dependsOn = db.prepare<[string], { depends_on: string }>('SELECT depends_on FROM dependencies WHERE task_id = ? ORDER BY position');
   const blockers = db.prepare<[string], { kind: TaskDetail['blockers'][number]['kind']; ref: string; state: TaskState | null }>(
@@ -75,14 +91,19 @@ export function createTaskReads(db: Database, artifacts: ArtifactStore): TaskRea
       };
     },
     list: (by: Principal, filter: TaskFilter, cursor: string | null, limit: number): Page<TaskSummary> => {
-      const rows = page.all({
+      const { states, text, ...rest } = filter;
+      const [only, ...more] = states ?? [];
+      const values: Partial<Record<Condition, unknown>> = {
+        ...rest,
+        owner: by.operator ? undefined : by.clientId,
+        state: more.length === 0 ? only : undefined,
+        states: states && (more.length > 0 || only === undefined) ? JSON.stringify(states) : undefined,
+        text: text === undefined ? undefined : like(text),
+      };
+      const asked = (Object.keys(conditions) as Condition[]).filter((name) => values[name] !== undefined);
+      const rows = page(asked).all({
+        ...Object.fromEntries(asked.map((name) => [name, values[name]])),
         before: cursor === null ? Number.MAX_SAFE_INTEGER : decodeCursor(cursor),
-        owner: by.operator ? null : by.clientId,
-        states: filter.states ? JSON.stringify(filter.states) : null,
-        project: filter.project ?? null,
-        client: filter.client ?? null,
-        tag: filter.tag ?? null,
-        text: filter.text === undefined ? null : like(filter.text),
         limit: limit + 1,
       });
       const items = rows.slice(0, limit);

@@ -60,6 +60,8 @@ export interface AttemptRow {
   worker_id: string | null;
   host: string | null;
   phase: string | null;
+  /** JSON: as far as it told */
+  usage: string | null;
   dispatched_at: number;
   started_at: number | null;
   ended_at: number | null;
