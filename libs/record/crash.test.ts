@@ -82,6 +82,14 @@ test('a database of a newer version is refused, and left as it is', () => {
   expect(() => openRecord({ dataDir: dir })).toThrow(/schema 999/);
 });
 
+test('a record that is up to date is opened while another one writes', () => {
+  const writer = openDatabase(dir);
+  writer.exec('BEGIN IMMEDIATE');
+  openDatabase(dir).close();
+  writer.exec('COMMIT');
+  writer.close();
+}, 5_000);
+
 test('events can be neither changed nor deleted', () => {
   prepare().close();
   const db = new Sqlite(databaseFile(dir));

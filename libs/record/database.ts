@@ -44,6 +44,8 @@ function migrate(db: Database): void {
     );
   }
   for (const [index, name] of files.entries()) {
+    // What is up to date is opened without waiting for a writer.
+    if (version() > index) continue;
     db.transaction(() => {
       // Read again inside the transaction: several services may start at once.
       if (version() > index) return;
