@@ -172,6 +172,8 @@ describe('a model that fails ends the attempt as what it is', () => {
 });
 
 test('the run time ends what makes progress for ever, and its work so far is told', async () => {
+  // A warm server, so that the time is spent at work and not at the start.
+  await work('warm up for it', [{ text: 'Warm.' }]);
   const failure = (await work('go on for ever', [{ text: 'Again.', tools: [bash('echo again')], delayMs: 200 }], { runMs: 15_000 }).catch(
     (error: unknown) => error,
   )) as AttemptFailure & { partial: PartialWork };

@@ -41,14 +41,30 @@ export interface OpencodeServer {
 /** How much of what a server said is kept for its failure, in characters. */
 const keptOutput = 4_000;
 
-/** @throws AttemptFailure agent_start_failed */
-export async function startServer(request: ServerRequest): Promise<OpencodeServer> {
+/** How often a port is chosen anew: until the server listens, another program may have taken it. */
+const portTries = 3;
+
+/**
+ * @param choosePort where to listen
+ * @throws AttemptFailure agent_start_failed
+ */
+export async function startServer(request: ServerRequest, choosePort: () => Promise<number> = freePort): Promise<OpencodeServer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await startOnce(request, await choosePort());
+    } catch (error) {
+      // What OpenCode says when it can't listen.
+      if (tries === portTries || !(error instanceof AttemptFailure) || !error.message.includes('ServeError')) throw error;
+    }
+  }
+}
+
+async function startOnce(request: ServerRequest, port: number): Promise<OpencodeServer> {
   const { slotDir, gitDir, sandboxed } = request;
   const home = join(slotDir, 'home');
   await mkdir(home, { recursive: true, mode: 0o700 });
   const mark = `TASKBRIDGE_SLOT=${randomBytes(12).toString('hex')}`;
   const password = randomBytes(18).toString('hex');
-  const port = await freePort();
   const binary = opencodeBinary();
   const base = baseEnvironment(home, mark);
   const env = {
