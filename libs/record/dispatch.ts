@@ -139,7 +139,9 @@ export function createDispatch(db: Database, events: EventLog, transitions: Tran
     // With nobody there to take it, nothing is handed out: the order is chosen when somebody is.
     if (slots === 0) return 0;
     const used = openByHost.all(anyoneQueue);
-    const free = slots + capacity.lookAhead - used.reduce((sum, u) => sum + u.attempts, 0);
+    // What waits for a host that is gone takes no slot of those that are there.
+    const counted = used.filter((u) => u.host === null || capacity.slotsByHost[u.host] !== undefined);
+    const free = slots + capacity.lookAhead - counted.reduce((sum, u) => sum + u.attempts, 0);
     if (free <= 0) return 0;
     const freeByHost = Object.entries(capacity.slotsByHost).map(([host, n]) => [
       host,

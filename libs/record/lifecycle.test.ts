@@ -59,6 +59,14 @@ describe('handing out', () => {
     expect(t.record.dispatch.handOut({ slotsByHost: { elsewhere: 4, here: 1 }, lookAhead: 0 })).toBe(1);
   });
 
+  test('what waits for a host that is gone takes no slot of another', async () => {
+    const t = records.open();
+    t.record.projects.add({ name: 'far', source: '/far', kind: 'path', host: 'far', baseBranch: 'main', checks: [] }, 'test');
+    for (const project of ['far', 'far', 'sample', 'sample']) await t.submit({ project });
+    expect(t.record.dispatch.handOut({ slotsByHost: { far: 2 }, lookAhead: 0 })).toBe(2);
+    expect(t.record.dispatch.handOut({ slotsByHost: { here: 2 }, lookAhead: 0 })).toBe(2);
+  });
+
   test('a started attempt is not delivered again', async () => {
     const t = records.open();
     await t.submit();
