@@ -203,7 +203,7 @@ test('an OpenCode that is killed in the middle is a crash of the agent', async (
   const asked = model.nextRequest((r) => r.scenario === goal);
   const running = withAgent(pool, (agent, slot) => agent.work(request(slot, goal)));
   await asked;
-  const servers = [...(await treeMembers(process.pid, 'TASKBRIDGE_SLOT='))];
+  const servers = [...(await treeMembers(process.pid, dir))];
   const commands = await Promise.all(
     servers.map(async (pid) => ({ pid, line: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') })),
   );
